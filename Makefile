@@ -1,0 +1,28 @@
+# Each command makes .venv when it is missing, installs again only when pyproject.toml changed, and asks nothing.
+PYTHON ?= python3
+READY := .venv/.ready
+
+.PHONY: demo test check bench clean
+
+demo: $(READY)
+	.venv/bin/ramify demo demo
+
+test: $(READY)
+	.venv/bin/python -m pytest
+
+check: $(READY)
+	.venv/bin/ruff check src tests benchmarks
+	.venv/bin/ruff format --check src tests benchmarks
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+bench: $(READY)
+	for script in benchmarks/*.py; do .venv/bin/python $$script || exit 1; done
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(READY): pyproject.toml
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --editable '.[test]'
+	touch $(READY)

@@ -1,0 +1,193 @@
+"""Concepts: the nodes of a taxonomy, and how a forest of them is read from nested mappings and files."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ramify.errors import RamifyError
+
+ARROW = " > "  # between the names of a path; hence no name may contain ">"
+ATTRIBUTES = ("children", "description", "aliases", "exhaustive", "index")
+
+
+@dataclass(frozen=True)
+class Concept:
+    """One node: its name, the index of its parent (-1 for a root), and what the user said about it."""
+
+    name: str
+    parent: int = -1
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    exhaustive: bool = False
+
+
+def check_forest(concepts: Sequence[Concept]) -> None:
+    """Refuse what is not a forest of named concepts, with one clear sentence."""
+    if not concepts:
+        raise RamifyError("the taxonomy is empty: give at least one concept")
+    for number, concept in enumerate(concepts):
+        if not concept.name.strip():
+            raise RamifyError(f"concept number {number} has an empty name: give every concept a name")
+        if ">" in concept.name:
+            raise RamifyError(f"the name {concept.name!r} contains '>', which separates the names of a path: rename it")
+        if not -1 <= concept.parent < len(concepts):
+            raise RamifyError(
+                f"the concept {concept.name!r} has the unknown parent {concept.parent}: "
+                f"parents are -1 (none) or 0 to {len(concepts) - 1}"
+            )
+    _check_cycles(concepts)
+    seen: set[tuple[int, str]] = set()
+    for concept in concepts:
+        if (concept.parent, concept.name) in seen:
+            where = f"under {concepts[concept.parent].name!r}" if concept.parent >= 0 else "among the roots"
+            raise RamifyError(f"the concept {concept.name!r} stands twice {where}: remove or rename one")
+        seen.add((concept.parent, concept.name))
+    taken = {concept.name for concept in concepts}
+    for concept in concepts:
+        for alias in concept.aliases:
+            if alias in taken:
+                raise RamifyError(
+                    f"the alias {alias!r} of {concept.name!r} is a name or alias already: aliases must be unique"
+                )
+            taken.add(alias)
+
+
+def _check_cycles(concepts: Sequence[Concept]) -> None:
+    safe: set[int] = {-1}
+    for start in range(len(concepts)):
+        walked: dict[int, None] = {}
+        number = start
+        while number not in safe:
+            if number in walked:
+                cycle = [*list(walked)[list(walked).index(number) :], number]
+                names = ARROW.join(concepts[step].name for step in reversed(cycle))
+                raise RamifyError(f"the taxonomy goes round in a circle, {names}: remove one of these parents")
+            walked[number] = None
+            number = concepts[number].parent
+        safe.update(walked)
+
+
+def parse(tree: object) -> tuple[list[Concept], list[int]]:
+    """The concepts of a nested mapping in the order of their numbers, and their ranks in reading order."""
+    if not isinstance(tree, Mapping):
+        raise RamifyError(f"a taxonomy is a mapping of concept names to finer concepts, not {_kind(tree)}")
+    concepts: list[Concept] = []
+    numbers: list[int] = []
+
+    def add_all(listed: object, parent: int, where: str) -> None:
+        if isinstance(listed, Mapping):
+            pairs = list(listed.items())
+        elif isinstance(listed, list | tuple):
+            pairs = [
+                pair for entry in listed for pair in (entry.items() if isinstance(entry, Mapping) else [(entry, None)])
+            ]
+        else:
+            raise RamifyError(f"the finer concepts of {where!r} must be a list or a mapping, not {_kind(listed)}")
+        for name, body in pairs:
+            add(name, body, parent, where)
+
+    def add(name: object, body: object, parent: int, where: str) -> None:
+        if not isinstance(name, str):
+            raise RamifyError(f"the concept name {name!r} under {where!r} is not text: put it in quotes")
+        path = f"{where}{ARROW}{name}" if parent >= 0 else name
+        said = {key: body[key] for key in ATTRIBUTES if key in body} if isinstance(body, Mapping) else {}
+        number = len(concepts)
+        concepts.append(_concept(name, parent, path, said))
+        if "index" in said:
+            numbers.append(said["index"])
+        if isinstance(body, Mapping):
+            body = {key: value for key, value in body.items() if key not in ATTRIBUTES}
+        if "children" in said:
+            add_all(said["children"], number, path)
+        if body is not None:
+            add_all(body, number, path)
+
+    add_all(tree, -1, "the top")
+    if not numbers:
+        return concepts, list(range(len(concepts)))
+    if sorted(numbers) != list(range(len(concepts))):
+        raise RamifyError(f"every concept needs its own index from 0 to {len(concepts) - 1}, or none may state one")
+    place = sorted(range(len(numbers)), key=numbers.__getitem__)
+    in_order = [concepts[read] for read in place]
+    return [replace(c, parent=numbers[c.parent] if c.parent >= 0 else -1) for c in in_order], place
+
+
+def _concept(name: str, parent: int, path: str, said: dict[str, Any]) -> Concept:
+    """Check what a taxonomy says of one concept besides its children."""
+    kinds: dict[str, tuple[type, str]] = {
+        "description": (str, "text"),
+        "aliases": (list, "a list of names"),
+        "exhaustive": (bool, "true or false"),
+        "index": (int, "a whole number"),
+    }
+    for key, (kind, wanted) in kinds.items():
+        if key in said and not isinstance(said[key], kind):
+            raise RamifyError(
+                f"{key!r} of {path!r} must be {wanted}, not {_kind(said[key])} "
+                f"(a finer concept called {key!r} goes under 'children')"
+            )
+    aliases = said.get("aliases", [])
+    if not all(isinstance(alias, str) and alias for alias in aliases):
+        raise RamifyError(f"'aliases' of {path!r} must be a list of names: put every alias in quotes")
+    return Concept(name, parent, said.get("description", ""), tuple(aliases), said.get("exhaustive", False))
+
+
+def _kind(value: object) -> str:
+    """How a file's author would call a value."""
+    kinds = {
+        type(None): "nothing",
+        str: "text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+    }
+    return kinds.get(type(value), "a mapping" if isinstance(value, Mapping) else type(value).__name__)
+
+
+def file_format(path: Path) -> str:
+    """``yaml`` or ``json``, by the ending of the file's name."""
+    ending = path.suffix.lower()
+    if ending not in (".json", ".yaml", ".yml"):
+        raise RamifyError("a taxonomy file ends in .yaml, .yml or .json")
+    return ending[1:].replace("yml", "yaml")
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a key may not stand twice in one mapping: the plain loader keeps the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                raise RamifyError(f"line {node.value[number][0].start_mark.line + 1}: {key!r} stands twice")
+        return super().construct_mapping(node, deep)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for number, (key, _) in enumerate(pairs):
+        if any(key == earlier for earlier, _ in pairs[:number]):
+            raise RamifyError(f"{key!r} stands twice in one mapping")
+    return dict(pairs)
+
+
+def read_file(path: Path) -> Any:
+    """What a YAML or JSON file holds, as plain Python objects."""
+    kind = file_format(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RamifyError("there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RamifyError(f"cannot be read as text ({error})") from None
+    try:
+        return json.loads(text, object_pairs_hook=_no_duplicates) if kind == "json" else yaml.load(text, _StrictLoader)
+    except (yaml.YAMLError, json.JSONDecodeError) as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", getattr(error, "lineno", 1) - 1) + 1
+        raise RamifyError(f"line {line}: this is not valid {kind.upper()}") from None
+    except RecursionError:
+        raise RamifyError("this file is nested too deeply to be a taxonomy") from None

@@ -1,0 +1,376 @@
+"""Taxonomy: a forest of named concepts. Roots are coarse, leaves are fine, any depth lies between."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, read_file
+from ramify.errors import RamifyError
+
+__all__ = ["ConceptRef", "Index", "Taxonomy"]
+
+Index: TypeAlias = NDArray[np.intp]
+ConceptRef: TypeAlias = int | np.integer[Any] | str | Sequence[str]
+
+
+class Taxonomy:
+    """A forest of concepts, numbered with the fine ones first, so that a fine concept's number is its column.
+
+    >>> taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
+    >>> print(taxonomy)
+    animal
+    ├── cat
+    └── dog
+    food
+    ├── apple
+    └── banana
+    >>> taxonomy.names
+    ('cat', 'dog', 'apple', 'banana', 'animal', 'food')
+    >>> taxonomy.index("dog"), taxonomy.path("dog")
+    (1, 'animal > dog')
+    >>> taxonomy.children("food").tolist()
+    [2, 3]
+    """
+
+    concepts: tuple[Concept, ...]
+    roots: Index
+    """The coarse concepts."""
+    preorder: Index
+    """All concepts as they are read in the printed tree: each parent directly before its own branch."""
+
+    def __init__(self, tree: Mapping[str, Any]) -> None:
+        self._number(*parse(tree))
+
+    @classmethod
+    def from_pairs(cls, pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> "Taxonomy":
+        """Build from child -> parent pairs; a name that is nobody's child is a root.
+
+        >>> print(Taxonomy.from_pairs({"cat": "animal", "dog": "animal"}))
+        animal
+        ├── cat
+        └── dog
+        """
+        listed = list(pairs.items()) if isinstance(pairs, Mapping) else list(pairs)
+        parent_of: dict[str, str] = {}
+        for child, parent in listed:
+            if child in parent_of:
+                raise RamifyError(
+                    f"the concept {child!r} has two parents, {parent_of[child]!r} and {parent!r}: keep one pair"
+                )
+            parent_of[child] = parent
+        names = list(dict.fromkeys(name for child, parent in listed for name in (parent, child)))
+        position = {name: number for number, name in enumerate(names)}
+        parents = [position[parent_of[name]] if name in parent_of else -1 for name in names]
+        return cls.from_arrays(names, parents)
+
+    @classmethod
+    def from_arrays(cls, names: Iterable[str], parents: Iterable[int], *, exhaustive: bool = False) -> "Taxonomy":
+        """Build from names and the position of each one's parent (-1: a root); names may repeat on other paths.
+
+        >>> print(Taxonomy.from_arrays(["people", "baby", "people"], [2, 2, -1]))
+        people
+        ├── people
+        └── baby
+        """
+        names, parents = [str(name) for name in names], [int(parent) for parent in parents]
+        if len(names) != len(parents):
+            raise RamifyError(f"{len(names)} names but {len(parents)} parents: give one parent (or -1) for each name")
+        return cls._of([Concept(n, p, exhaustive=exhaustive) for n, p in zip(names, parents, strict=True)])
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Taxonomy":
+        """Read a YAML or JSON file: a nested mapping, where a concept may state its description, aliases, exhaustive.
+
+        Besides those keys (and ``children``, for concepts whose names are keys), every key is a finer concept.
+        """
+        try:
+            return cls(read_file(Path(path)))
+        except RamifyError as error:
+            raise RamifyError(f"{path}: {error}") from None
+
+    @classmethod
+    def _of(cls, concepts: list[Concept]) -> "Taxonomy":
+        taxonomy = cls.__new__(cls)
+        taxonomy._number(concepts, range(len(concepts)))
+        return taxonomy
+
+    def _number(self, concepts: Sequence[Concept], ranks: Sequence[int]) -> Index:
+        """Take the concepts, leaves first and otherwise in the order given; return the new number of each.
+
+        The ranks order siblings (and roots) where they are listed or printed.
+        """
+        check_forest(concepts)
+        inner = {concept.parent for concept in concepts}
+        order = sorted(range(len(concepts)), key=lambda number: number in inner)
+        renumbered = np.empty(len(concepts), np.intp)
+        renumbered[order] = np.arange(len(concepts))
+        self.concepts = tuple(
+            replace(concepts[old], parent=int(renumbered[concepts[old].parent]) if concepts[old].parent >= 0 else -1)
+            for old in order
+        )
+        below: dict[int, list[int]] = {number: [] for number in range(-1, len(concepts))}
+        for old in sorted(range(len(concepts)), key=ranks.__getitem__):
+            below[self.concepts[renumbered[old]].parent].append(int(renumbered[old]))
+        self.roots = np.array(below.pop(-1), np.intp)
+        self._children = tuple(np.array(below[number], np.intp) for number in range(len(concepts)))
+        self.preorder = np.array([n for root in self.roots for n in (root, *self._below(root))], np.intp)
+        return renumbered
+
+    def _below(self, number: int) -> list[int]:
+        below: list[int] = []
+        stack = self._children[number][::-1].tolist()
+        while stack:
+            below.append(child := stack.pop())
+            stack.extend(self._children[child][::-1].tolist())
+        return below
+
+    # -- what stands where -------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.concepts)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Taxonomy)
+            and self.concepts == other.concepts
+            and self.preorder.tolist() == other.preorder.tolist()
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.concepts)
+
+    def __repr__(self) -> str:
+        return f"<Taxonomy: {len(self.roots)} coarse, {len(self.leaves)} fine, {len(self)} concepts>"
+
+    def __str__(self) -> str:
+        return self.tree()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of every concept."""
+        return tuple(concept.name for concept in self.concepts)
+
+    @cached_property
+    def parents(self) -> Index:
+        """The parent of every concept, -1 for roots."""
+        return np.array([concept.parent for concept in self.concepts], np.intp)
+
+    @cached_property
+    def exhaustive(self) -> NDArray[np.bool_]:
+        """Whether a relevant concept must have a relevant child, for every concept."""
+        return np.array([concept.exhaustive for concept in self.concepts], np.bool_)
+
+    @cached_property
+    def leaves(self) -> Index:
+        """The fine concepts: 0, 1, ..., K - 1."""
+        return np.arange(sum(not len(children) for children in self._children))
+
+    @cached_property
+    def _ranks(self) -> list[int]:
+        return [int(rank) for rank in np.argsort(self.preorder)]
+
+    def parent(self, concept: ConceptRef) -> int:
+        """The parent's number, -1 for a root."""
+        return self.concepts[self.index(concept)].parent
+
+    def children(self, concept: ConceptRef) -> Index:
+        """The concepts directly below."""
+        return self._children[self.index(concept)]
+
+    def ancestors(self, concept: ConceptRef) -> Index:
+        """All concepts above, the root first.
+
+        >>> Taxonomy({"animal": {"dog": ["poodle"]}}).ancestors("poodle").tolist()
+        [1, 2]
+        """
+        above: list[int] = []
+        number = self.index(concept)
+        while (number := self.concepts[number].parent) >= 0:
+            above.append(number)
+        return np.array(above[::-1], np.intp)
+
+    def descendants(self, concept: ConceptRef) -> Index:
+        """All concepts below, in the order of the printed tree."""
+        return np.array(self._below(self.index(concept)), np.intp)
+
+    def path(self, concept: ConceptRef) -> str:
+        """The names from the root down to the concept, as people read them: ``animal > dog``."""
+        number = self.index(concept)
+        return ARROW.join(self.names[step] for step in [*self.ancestors(number), number])
+
+    # -- finding a concept -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _by_path(self) -> dict[str, int]:
+        return {self.path(number): number for number in range(len(self))}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, concept in enumerate(self.concepts):
+            for name in (concept.name, *concept.aliases):
+                found.setdefault(name, []).append(number)
+        return found
+
+    def index(self, concept: ConceptRef) -> int:
+        """The number of a concept given as number, full path, name or alias.
+
+        A full path always means one concept (a root's name is its path); a name that several others bear does not.
+
+        >>> taxonomy = Taxonomy({"people": ["people", "baby"]})
+        >>> taxonomy.index("people"), taxonomy.index("people > people"), taxonomy.index("baby")
+        (2, 0, 1)
+        """
+        if isinstance(concept, int | np.integer) and not isinstance(concept, bool):
+            if not 0 <= concept < len(self):
+                raise RamifyError(f"there is no concept number {concept}: this taxonomy numbers 0 to {len(self) - 1}")
+            return int(concept)
+        wanted = concept if isinstance(concept, str) else ARROW.join(concept)  # type: ignore[arg-type]
+        if wanted in self._by_path:
+            return self._by_path[wanted]
+        found = self._by_name.get(wanted, [])
+        if len(found) > 1:
+            paths = " or ".join(repr(self.path(number)) for number in found)
+            raise RamifyError(f"{len(found)} concepts are called {wanted!r}: write its path, {paths}")
+        if not found:
+            raise RamifyError(f"there is no concept {wanted!r} in the taxonomy: its roots are {self._some_roots()}")
+        return found[0]
+
+    def indices(self, concepts: ConceptRef | Iterable[ConceptRef]) -> Index:
+        """The numbers of many concepts, given as an array of numbers or as names.
+
+        >>> Taxonomy({"animal": ["cat", "dog"]}).indices(["dog", "animal > cat"]).tolist()
+        [1, 0]
+        """
+        if isinstance(concepts, np.ndarray) and np.issubdtype(concepts.dtype, np.integer):
+            if concepts.size and not (concepts.min() >= 0 and concepts.max() < len(self)):
+                outside = concepts[(concepts < 0) | (concepts >= len(self))].flat[0]
+                self.index(outside)
+            return concepts.astype(np.intp, copy=False)
+        if isinstance(concepts, str | int | np.integer):
+            return np.array(self.index(concepts), np.intp)
+        return np.array([self.index(concept) for concept in concepts], np.intp)
+
+    def _some_roots(self) -> str:
+        names = [repr(self.names[root]) for root in self.roots[:5]]
+        return ", ".join(names) + (", ..." if len(self.roots) > 5 else "")
+
+    # -- change ------------------------------------------------------------------------------------------------------
+
+    def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> tuple["Taxonomy", Index]:
+        """Refine a fine concept: the new taxonomy, and the new number of each old concept (for ``Labels.migrate``).
+
+        >>> taxonomy, moved = Taxonomy({"animal": ["cat", "dog"]}).split("dog", ["poodle", "beagle"])
+        >>> print(taxonomy)
+        animal
+        ├── cat
+        └── dog
+            ├── poodle
+            └── beagle
+        >>> moved.tolist()
+        [0, 3, 4]
+        """
+        number, finer = self.index(concept), list(finer)
+        if len(self._children[number]):
+            raise RamifyError(f"{self.path(number)!r} is split already: split one of its finer concepts")
+        if not finer:
+            raise RamifyError(f"splitting {self.path(number)!r} needs at least one finer concept")
+        concepts = [*self.concepts, *(Concept(name, number) for name in finer)]
+        concepts[number] = replace(concepts[number], exhaustive=exhaustive)
+        taxonomy = Taxonomy.__new__(Taxonomy)
+        return taxonomy, taxonomy._number(concepts, [*self._ranks, *range(len(self), len(concepts))])[: len(self)]
+
+    def merge(self, concepts: Iterable[ConceptRef], name: str) -> tuple["Taxonomy", Index]:
+        """Make siblings one concept, their children its own: the new taxonomy and the new number of each old concept.
+
+        >>> taxonomy, moved = Taxonomy({"animal": ["cat", "dog", "fish"]}).merge(["cat", "dog"], "pet")
+        >>> print(taxonomy)
+        animal
+        ├── pet
+        └── fish
+        >>> moved.tolist()
+        [0, 0, 1, 2]
+        """
+        merged = list(dict.fromkeys(self.index(concept) for concept in concepts))
+        if len(merged) < 2:
+            raise RamifyError("merging needs at least two different concepts")
+        members = [self.concepts[number] for number in merged]
+        if len({member.parent for member in members}) > 1:
+            paths = ", ".join(repr(self.path(number)) for number in merged)
+            raise RamifyError(f"only concepts with the same parent can be merged, not {paths}")
+        kept = [number for number in range(len(self)) if number not in merged[1:]]
+        place = np.full(len(self), kept.index(merged[0]), np.intp)
+        place[kept] = np.arange(len(kept))
+        concepts_left = []
+        for number in kept:
+            concept = self.concepts[number]
+            if number == merged[0]:
+                aliases = tuple(dict.fromkeys(alias for member in members for alias in member.aliases if alias != name))
+                exhaustive = all(self.concepts[n].exhaustive and len(self._children[n]) for n in merged)
+                concept = replace(concept, name=name, aliases=aliases, exhaustive=exhaustive)
+            if concept.parent >= 0:
+                concept = replace(concept, parent=int(place[concept.parent]))
+            concepts_left.append(concept)
+        taxonomy = Taxonomy.__new__(Taxonomy)
+        return taxonomy, taxonomy._number(concepts_left, [self._ranks[number] for number in kept])[place]
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def tree(self, note: Callable[[int], str] = lambda number: "") -> str:
+        """The forest as text, each line followed by what ``note`` says of the concept."""
+        lines: list[str] = []
+
+        def add(number: int, lead: str, branch: str, below: str) -> None:
+            said = note(number)
+            lines.append(lead + branch + self.names[number] + (f"  {said}" if said else ""))
+            children = self._children[number].tolist()
+            for child in children:
+                last = child == children[-1]
+                add(child, lead + below, "└── " if last else "├── ", "    " if last else "│   ")
+
+        for root in self.roots.tolist():
+            add(root, "", "", "")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The nested mapping that ``Taxonomy`` and ``Taxonomy.load`` read, without loss.
+
+        >>> Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}}).to_dict()
+        {'animal': {'children': {'cat': None, 'dog': None}, 'exhaustive': True}}
+        """
+        # Most taxonomies are numbered as they are read; only the others must say the numbers.
+        as_read = sorted(self.preorder.tolist(), key=lambda number: bool(len(self._children[number])))
+        keep_numbers = as_read != list(range(len(self)))
+
+        def body(number: int) -> dict[str, Any] | None:
+            concept = self.concepts[number]
+            said: dict[str, Any] = {}
+            if len(self._children[number]):
+                said["children"] = {self.names[child]: body(child) for child in self._children[number].tolist()}
+            if concept.description:
+                said["description"] = concept.description
+            if concept.aliases:
+                said["aliases"] = list(concept.aliases)
+            if concept.exhaustive:
+                said["exhaustive"] = True
+            if keep_numbers:
+                said["index"] = number
+            return said or None
+
+        return {self.names[root]: body(root) for root in self.roots.tolist()}
+
+    def save(self, path: str | Path) -> None:
+        """Write a YAML or JSON file, by the ending of its name."""
+        path = Path(path)
+        if file_format(path) == "json":
+            text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        else:
+            text = yaml.safe_dump(self.to_dict(), allow_unicode=True, sort_keys=False)
+        path.write_text(text, encoding="utf-8")
