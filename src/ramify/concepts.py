@@ -11,6 +11,8 @@ import yaml
 from ramify.errors import RamifyError
 
 ARROW = " > "  # between the names of a path; hence no name may contain ">"
+DEEPEST = 100
+TOO_DEEP = f"the taxonomy is more than {DEEPEST} levels deep: make it flatter"
 ATTRIBUTES = ("children", "description", "aliases", "exhaustive", "index")
 
 
@@ -39,7 +41,7 @@ def check_forest(concepts: Sequence[Concept]) -> None:
                 f"the concept {concept.name!r} has the unknown parent {concept.parent}: "
                 f"parents are -1 (none) or 0 to {len(concepts) - 1}"
             )
-    _check_cycles(concepts)
+    _check_depth(concepts)
     seen: set[tuple[int, str]] = set()
     for concept in concepts:
         if (concept.parent, concept.name) in seen:
@@ -56,19 +58,19 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             taken.add(alias)
 
 
-def _check_cycles(concepts: Sequence[Concept]) -> None:
-    safe: set[int] = {-1}
+def _check_depth(concepts: Sequence[Concept]) -> None:
+    """Refuse circles, and more levels than anybody needs (or than recursion over the tree could stand)."""
     for start in range(len(concepts)):
-        walked: dict[int, None] = {}
+        walked: list[int] = []
         number = start
-        while number not in safe:
+        while number >= 0:
             if number in walked:
-                cycle = [*list(walked)[list(walked).index(number) :], number]
-                names = ARROW.join(concepts[step].name for step in reversed(cycle))
+                names = ARROW.join(concepts[step].name for step in [number, *reversed(walked[walked.index(number) :])])
                 raise RamifyError(f"the taxonomy goes round in a circle, {names}: remove one of these parents")
-            walked[number] = None
+            if len(walked) == DEEPEST:
+                raise RamifyError(TOO_DEEP)
+            walked.append(number)
             number = concepts[number].parent
-        safe.update(walked)
 
 
 def parse(tree: object) -> tuple[list[Concept], list[int]]:
@@ -106,7 +108,10 @@ def parse(tree: object) -> tuple[list[Concept], list[int]]:
         if body is not None:
             add_all(body, number, path)
 
-    add_all(tree, -1, "the top")
+    try:
+        add_all(tree, -1, "the top")
+    except RecursionError:
+        raise RamifyError(TOO_DEEP) from None
     if not numbers:
         return concepts, list(range(len(concepts)))
     if sorted(numbers) != list(range(len(concepts))):
@@ -190,4 +195,4 @@ def read_file(path: Path) -> Any:
         line = getattr(getattr(error, "problem_mark", None), "line", getattr(error, "lineno", 1) - 1) + 1
         raise RamifyError(f"line {line}: this is not valid {kind.upper()}") from None
     except RecursionError:
-        raise RamifyError("this file is nested too deeply to be a taxonomy") from None
+        raise RamifyError(TOO_DEEP) from None

@@ -60,13 +60,10 @@ class Store:
     def asserted(self, items: Index) -> Asserted:
         """All that is asserted of the items."""
         owners, positions, cells = self.stored(items)
-        said = (cells & cell.ASSERTED) != 0
-        return Asserted(
-            self.roots[items] & cell.ASSERTED,
-            owners[said],
-            positions[said].astype(np.intp),
-            cells[said] & cell.ASSERTED,
-        )
+        roots: Bytes = np.bitwise_and(self.roots[items], np.uint8(cell.ASSERTED))
+        bits: Bytes = np.bitwise_and(cells, np.uint8(cell.ASSERTED))
+        said = np.flatnonzero(bits)
+        return Asserted(roots, owners[said], positions[said].astype(np.intp), bits[said])
 
     def block(self, items: Index, positions: Index) -> Bytes:
         """The cells of items x positions, dense."""

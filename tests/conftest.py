@@ -1,0 +1,20 @@
+"""Where the real data lies, for the tests that use it."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def real_bundle():
+    """The path of a bundle of real data; the test is skipped, saying so, where it is not at hand."""
+
+    def path(name: str) -> Path:
+        found = SHARED / f"{name}.npz"
+        if not found.is_file():
+            pytest.skip(f"the real data {found.name} is not beside the project")
+        return found
+
+    return path

@@ -1,0 +1,264 @@
+"""Labels: a function of the live assertions, whatever their history; views and round trips."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ramify.errors import RamifyError
+from ramify.labels import UNKNOWN, Contradiction, Labels, Source
+from ramify.labels import labels as labels_module
+from ramify.taxonomy import Taxonomy
+from strategies import label_matrices, taxonomies
+from test_deduction import by_definition
+
+PETS = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
+SOURCES = ("imported", "annotated")
+
+
+def from_scratch(taxonomy: Taxonomy, n_items: int, live: dict) -> Labels:
+    """Labels deduced from live assertions {(item, concept, source): value} with no history at all."""
+    labels = Labels(taxonomy, np.full((n_items, len(taxonomy.roots)), UNKNOWN))
+    for source in SOURCES:
+        cells = [(item, concept, value) for (item, concept, s), value in live.items() if s == source]
+        if cells:
+            labels.record(*(np.array(column) for column in zip(*cells, strict=True)), source)
+    return labels
+
+
+@st.composite
+def histories(draw, taxonomy: Taxonomy, n_items: int):
+    """Steps of (items, concepts, values or None to retract, source)."""
+    step = st.integers(1, 8).flatmap(
+        lambda size: st.tuples(
+            st.lists(st.integers(0, n_items - 1), min_size=size, max_size=size),
+            st.lists(st.integers(0, len(taxonomy) - 1), min_size=size, max_size=size),
+            st.one_of(st.none(), st.lists(st.integers(0, 1), min_size=size, max_size=size)),
+            st.sampled_from(SOURCES),
+        )
+    )
+    return draw(st.lists(step, max_size=8))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_any_history_gives_the_labels_of_its_live_assertions(data):
+    taxonomy = data.draw(taxonomies(6))
+    n_items = data.draw(st.integers(1, 3))
+    coarse = data.draw(label_matrices(n_items, len(taxonomy.roots)))
+    history = data.draw(histories(taxonomy, n_items))
+    one_by_one, in_bulk = Labels(taxonomy, coarse), Labels(taxonomy, coarse)
+    live = {
+        (item, int(root), "imported"): int(coarse[item, column])
+        for item in range(n_items)
+        for column, root in enumerate(taxonomy.roots)
+        if coarse[item, column] != UNKNOWN
+    }
+    for items, concepts, values, source in history:
+        for step, (item, concept) in enumerate(zip(items, concepts, strict=True)):
+            if values is None:
+                one_by_one.retract(item, concept, source)
+                live.pop((item, concept, source), None)
+            else:
+                one_by_one.record(item, concept, values[step], source)
+                live[item, concept, source] = values[step]
+        labels_module.ONE_BY_ONE, short = 0, labels_module.ONE_BY_ONE
+        try:
+            if values is None:
+                in_bulk.retract(np.array(items), np.array(concepts), source)
+            else:
+                in_bulk.record(np.array(items), np.array(concepts), np.array(values), source)
+        finally:
+            labels_module.ONE_BY_ONE = short
+
+    expected = from_scratch(taxonomy, n_items, live)
+    assert one_by_one == expected
+    assert in_bulk == expected
+    backwards = from_scratch(taxonomy, n_items, dict(reversed(live.items())))
+    assert backwards == expected
+
+    everything = np.arange(len(taxonomy))
+    states, sources = expected.states(concepts=everything), expected.sources(concepts=everything)
+    torn = {(c.item, said) for c in expected.contradictions() for said in c.assertions}
+    torn_expected = set()
+    for item in range(n_items):
+        said = sorted({(concept, value) for (i, concept, _), value in live.items() if i == item})
+        by_hand, held = by_definition(taxonomy, said)
+        assert states[item].tolist() == by_hand
+        for concept in range(len(taxonomy)):
+            claims = {source: live.get((item, concept, source)) for source in SOURCES}
+            for source, value in claims.items():
+                if (concept, value) in held:
+                    torn_expected.add((item, (taxonomy.path(concept), value, Source[source.upper()])))
+            why = (
+                Source.UNKNOWN if by_hand[concept] == UNKNOWN
+                else Source.ANNOTATED if claims["annotated"] is not None
+                else Source.IMPORTED if claims["imported"] is not None
+                else Source.DEDUCED
+            )  # fmt: skip
+            assert sources[item, concept] == why
+    assert torn == torn_expected
+
+    said = expected.assertions()
+    listed = zip(said.items.tolist(), said.concepts.tolist(), said.sources.tolist(), said.values.tolist(), strict=True)
+    assert {(i, c, Source(s).name.lower()): v for i, c, s, v in listed} == live
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_views_agree_with_the_dense_states(data):
+    taxonomy = data.draw(taxonomies(8))
+    n_items = data.draw(st.integers(0, 5))
+    matrix = data.draw(label_matrices(n_items, len(taxonomy)))
+    labels = Labels.from_matrix(taxonomy, matrix, np.arange(len(taxonomy)))
+    everything = np.arange(len(taxonomy))
+    states = labels.states(concepts=everything)
+    fine = states[:, taxonomy.leaves]
+    assert np.array_equal(labels.states(), fine)
+    assert np.array_equal(np.stack(labels.unknown()), np.stack(np.nonzero(fine == UNKNOWN)))
+    assert np.array_equal(labels.warm_items(), np.flatnonzero((fine != UNKNOWN).all(axis=1)))
+    for count, value in zip(labels.counts(), (1, 0, -1), strict=True):
+        assert np.array_equal(count, (states == value).sum(axis=0))
+    sources = labels.sources(concepts=everything)
+    assert np.array_equal(labels.source_counts(), np.stack([(sources == s).sum(axis=0) for s in Source], axis=1))
+    closed = [states[:, p] == 0 if p >= 0 else np.zeros(n_items, bool) for p in taxonomy.parents]
+    assert np.array_equal(labels.open_entries(), [n_items - c.sum() for c in closed])
+    chosen = data.draw(st.lists(st.integers(0, n_items - 1), max_size=6)) if n_items else []
+    assert np.array_equal(labels.take(chosen).states(concepts=everything), states[chosen])
+    assert np.array_equal(labels.states(chosen, [0, 0]), fine[chosen][:, [0, 0]] if taxonomy.leaves.size else [])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_round_trips(data, tmp_path_factory):
+    taxonomy = data.draw(taxonomies(7))
+    n_items = data.draw(st.integers(0, 4))
+    matrix = data.draw(label_matrices(n_items, len(taxonomy.leaves)))
+    labels = Labels.from_matrix(taxonomy, matrix, source="annotated")
+    path = tmp_path_factory.mktemp("labels") / "labels.npz"
+    labels.save(path)
+    assert Labels.load(path) == labels
+    if not labels.contradictions():
+        for again in (labels.states(), labels.to_float(), labels.to_sparse()):
+            assert np.array_equal(Labels.from_matrix(taxonomy, again).states(), labels.states())
+
+
+def test_every_kind_of_matrix_means_the_same():
+    dense = np.array([[1, 0], [-1, 1]])
+    expected = Labels(PETS, dense)
+    assert Labels(PETS, dense.tolist()) == expected
+    assert Labels(PETS, np.where(dense == -1, np.nan, dense)) == expected
+    assert Labels(PETS, scipy.sparse.coo_array(dense)) == expected
+    assert Labels(PETS, dense == 1) == Labels(PETS, (dense == 1).astype(int))
+
+
+def test_recording_is_deduced_from_at_once():
+    taxonomy = Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": {"exhaustive": True, "poodle": None}}})
+    labels = Labels(taxonomy, [[1]])
+    labels.record(0, "cat", 0, "annotated")
+    assert labels.states(0, ["animal", "cat", "dog", "poodle"]).tolist() == [[1, 0, 1, 1]]
+    labels.record(0, "poodle", 0, "imported")
+    (torn,) = labels.contradictions()
+    assert str(torn) == (
+        "item 0: 'animal' is relevant (imported) against 'animal > cat' is irrelevant (annotated) "
+        "against 'animal > dog > poodle' is irrelevant (imported)"
+    )
+    assert (labels.states(0, ["animal", "cat", "dog", "poodle"]) == UNKNOWN).all()
+    labels.retract(0, "poodle", "imported")
+    assert labels.contradictions() == []
+    assert labels.warm_items().tolist() == [0]
+
+
+def test_a_source_replaces_only_what_it_said_itself():
+    labels = Labels(PETS, [[1, 1]])
+    labels.record(0, "cat", 1, "imported")
+    labels.record(0, "cat", 0, "annotated")
+    assert labels.contradictions() == [
+        Contradiction(0, (("animal > cat", 1, Source.IMPORTED), ("animal > cat", 0, Source.ANNOTATED)))
+    ]
+    labels.record(0, "cat", 1, "annotated")
+    assert labels.contradictions() == []
+    assert labels.sources(0, "cat").tolist() == [[Source.ANNOTATED]]
+
+
+def test_rows_that_grow_move_and_are_packed_again():
+    rng = np.random.default_rng(0)
+    n_items = 3000
+    labels = Labels(PETS, np.zeros((n_items, 2), int))
+    assert labels.unknown()[0].size == 0
+    for _ in range(3):  # closed, opened and closed again, in bulk
+        labels.retract(np.arange(n_items), "animal", "imported")
+        assert labels.open_entries()[PETS.index("cat")] == n_items
+        labels.record(np.arange(n_items), "animal", 0, "imported")
+        assert labels.open_entries()[PETS.index("cat")] == 0
+    for item in rng.permutation(n_items).tolist():
+        labels.retract(item, "food", "imported")
+    fresh = Labels(PETS, np.column_stack([np.zeros(n_items, int), np.full(n_items, -1)]))
+    assert labels == fresh
+    assert labels.nbytes < 3 * fresh.nbytes
+
+
+def test_split_and_merge_migrate_old_labels():
+    taxonomy = Taxonomy({"animal": ["cat", "dog", "fish"]})
+    labels = Labels(taxonomy, [[1], [1], [1], [1]])
+    labels.record([0, 1, 1, 2, 3, 3], ["dog", "cat", "dog", "cat", "cat", "dog"], [1, 0, 0, 0, 0, 1], "annotated")
+    finer = labels.migrate(*taxonomy.split("dog", ["poodle", "beagle"]))
+    assert finer.states(concepts=["dog", "poodle", "beagle"]).tolist() == [
+        [1, -1, -1], [0, 0, 0], [-1, -1, -1], [1, -1, -1],
+    ]  # fmt: skip
+    merged = labels.migrate(*taxonomy.merge(["cat", "dog"], "pet"))
+    assert merged.states(concepts="pet").T.tolist() == [[1, 0, -1, 1]]
+    labels.record(2, "dog", 0, "imported")  # one no from each source: together they deny the pet
+    assert labels.migrate(*taxonomy.merge(["cat", "dog"], "pet")).states(2, "pet").tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: Labels(PETS, [1, 0]), "labels must be a table, items x concepts, not an array of 1 dimension(s)"),
+        (lambda: Labels(PETS, [[1]]), "the labels have 1 columns for 2 concepts: give one for each"),
+        (lambda: Labels(PETS, [["yes", "no"]]), "labels must be numbers (1, 0, -1 or NaN for unknown), not <U3"),
+        (
+            lambda: Labels(PETS, [[1, 0], [0, 7]]),
+            "item 1, concept 'food': the label is 7; it must be 1 (relevant), 0 (irrelevant), -1 or NaN (unknown)",
+        ),
+        (
+            lambda: Labels(PETS, [[1, 0]]).record(0, "horse", 1, "annotated"),
+            "there is no concept 'horse' in the taxonomy: its roots are 'animal', 'food'",
+        ),
+        (
+            lambda: Labels(PETS, [[1, 0]]).record([0], [6], [1], "annotated"),
+            "there is no concept number 6: this taxonomy numbers 0 to 5",
+        ),
+        (
+            lambda: Labels(PETS, [[1, 0]]).record(1, "cat", 1, "annotated"),
+            "there is no item 1: items are numbered 0 to 0",
+        ),
+        (
+            lambda: Labels(PETS, [[1, 0]]).record(0, "cat", -1, "annotated"),
+            "an assertion is 1 (relevant) or 0 (irrelevant), not -1; see also retract",
+        ),
+        (
+            lambda: Labels(PETS, [[1, 0]]).record([0, 0], ["cat", "dog"], [1, 0, 1], "annotated"),
+            "items, concepts and values must have one length (or be single), not 2, 2, 3",
+        ),
+        (
+            lambda: Labels(PETS, [[1, 0]]).record(0, "cat", 1, "guessed"),
+            "the source of an assertion is 'annotated' or 'imported', not 'guessed'",
+        ),
+        (lambda: Labels(PETS, [[1, 0]]).states([0.5]), "items are numbers from 0 to 0, not float64"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(act, message):
+    with pytest.raises(RamifyError) as error:
+        act()
+    assert str(error.value) == message
+
+
+def test_a_refused_record_changes_nothing():
+    labels = Labels(PETS, [[1, 1]])
+    before = labels.take(None)
+    with pytest.raises(RamifyError):
+        labels.record([0, 0, 5], ["cat", "dog", "cat"], 1, "annotated")
+    assert labels == before
