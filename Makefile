@@ -5,14 +5,14 @@ READY := .venv/.ready
 .PHONY: demo test check bench clean
 
 demo: $(READY)
-	.venv/bin/ramify demo demo
+	.venv/bin/python examples/demo.py demo
 
 test: $(READY)
 	.venv/bin/python -m pytest
 
 check: $(READY)
-	.venv/bin/ruff check src tests benchmarks
-	.venv/bin/ruff format --check src tests benchmarks
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 

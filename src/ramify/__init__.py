@@ -1,1 +1,43 @@
-"""Ramify splits coarse labels into finer ones with as few human answers as possible."""
+"""Ramify splits coarse labels into finer ones with as few human answers as possible.
+
+Names are loaded when they are first used, so that ``import ramify`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ramify.data import Benchmark, Dataset, benchmark
+    from ramify.errors import RamifyError
+    from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
+    from ramify.readers import read
+    from ramify.taxonomy import Taxonomy
+
+__version__ = "0.1.0"
+__all__ = [
+    "IRRELEVANT",
+    "RELEVANT",
+    "UNKNOWN",
+    "Benchmark",
+    "Dataset",
+    "Labels",
+    "RamifyError",
+    "Source",
+    "Taxonomy",
+    "benchmark",
+    "read",
+]
+
+_HOME = {
+    **dict.fromkeys(["Benchmark", "Dataset", "benchmark"], "ramify.data"),
+    **dict.fromkeys(["IRRELEVANT", "RELEVANT", "UNKNOWN", "Labels", "Source"], "ramify.labels"),
+    "RamifyError": "ramify.errors",
+    "Taxonomy": "ramify.taxonomy",
+    "read": "ramify.readers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ramify' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

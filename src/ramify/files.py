@@ -47,15 +47,15 @@ def read_npz(path: str | Path, required: tuple[str, ...], optional: tuple[str, .
     if not path.is_file():
         raise RamifyError(f"{path}: there is no such file")
     broken = RamifyError(f"{path}: this is not a whole .npz file; it may be cut off or of another kind: copy it again")
-    try:
-        archive = np.load(path, allow_pickle=False)
-    except (zipfile.BadZipFile, OSError, EOFError):
-        raise broken from None
-    except ValueError as error:
-        raise (_pickled(path, "it") if "pickle" in str(error) else broken) from None
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise RamifyError(f"{path}: this is a single array, not an .npz file of several")
-    with archive:
+    with path.open("rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+        except (zipfile.BadZipFile, OSError, EOFError):
+            raise broken from None
+        except ValueError as error:
+            raise (_pickled(path, "it") if "pickle" in str(error) else broken) from None
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise RamifyError(f"{path}: this is a single array, not an .npz file of several")
         missing = [name for name in required if name not in archive]
         if missing:
             raise RamifyError(f"{path}: without {', '.join(missing)}; the file needs {', '.join(required)}")

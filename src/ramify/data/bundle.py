@@ -1,0 +1,87 @@
+"""The .npz bundle: fully known fine labels under coarse ones, with or without features, in one file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from ramify.data.features import as_features
+from ramify.errors import RamifyError
+from ramify.files import read_npz, write_npz
+from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
+from ramify.taxonomy import Taxonomy
+
+
+def read_bundle(path: Path, exhaustive: bool) -> dict[str, Any]:
+    """The parts of a Dataset from a bundle.
+
+    Needed are ``Y`` (items x fine, 0/1), ``fine`` and ``coarse`` names and ``parent`` (the place of each fine
+    concept's parent among the coarse); ``X``, ``split`` and ``ids`` may be missing. Coarse labels are not stored.
+    """
+    arrays = read_npz(path, ("Y", "fine", "coarse", "parent"), ("X", "split", "ids"))
+    truth, parent = arrays["Y"], arrays["parent"]
+    n_fine, n_coarse = len(arrays["fine"]), len(arrays["coarse"])
+    if truth.ndim != 2 or truth.shape[1] != n_fine or parent.shape != (n_fine,):
+        raise RamifyError(
+            f"Y has the shape {truth.shape} and parent {parent.shape} for {n_fine} fine concepts: "
+            f"they must be (items, {n_fine}) and ({n_fine},)"
+        )
+    if truth.dtype.kind not in "biu" or truth.max(initial=0) > 1 or truth.min(initial=0) < 0:
+        raise RamifyError("Y must hold only 0 (irrelevant) and 1 (relevant)")
+    if parent.dtype.kind not in "iu" or parent.min(initial=0) < 0 or parent.max(initial=0) >= n_coarse:
+        raise RamifyError(f"parent must hold places from 0 to {n_coarse - 1} among the coarse concepts")
+    childless = np.setdiff1d(np.arange(n_coarse), parent)
+    if len(childless):
+        name = str(arrays["coarse"][childless[0]])
+        raise RamifyError(f"the coarse concept {name!r} has no fine concept below it: remove it, or give it one")
+    names = [*arrays["fine"].tolist(), *arrays["coarse"].tolist()]
+    taxonomy = Taxonomy.from_arrays(names, [*(n_fine + parent), *[-1] * n_coarse], exhaustive=exhaustive)
+
+    coarse = np.zeros((len(truth), n_coarse), np.int8)
+    for concept in range(n_coarse):
+        coarse[:, concept] = truth[:, parent == concept].any(axis=1)
+    labels = Labels(taxonomy, coarse)
+    items, concepts = np.nonzero(coarse[:, parent])  # the others are deduced
+    labels.record(items, concepts, truth[items, concepts], "imported")
+    features = as_features(arrays["X"]) if "X" in arrays else None
+    return {"labels": labels, "features": features, "ids": arrays.get("ids"), "split": arrays.get("split")}
+
+
+def write_bundle(
+    path: Path, labels: Labels, features: Any, ids: NDArray[np.str_], split: NDArray[np.uint8] | None
+) -> None:
+    """Write a bundle, where a bundle can hold these labels."""
+    taxonomy = labels.taxonomy
+    elsewhere = "save it as a folder instead (a name without .npz)"
+    parents = taxonomy.parents[taxonomy.leaves]
+    if not np.isin(parents, taxonomy.roots).all() or len(taxonomy) != len(taxonomy.leaves) + len(taxonomy.roots):
+        raise RamifyError(f"a bundle holds fine concepts directly below coarse ones, and here others are: {elsewhere}")
+    truth, coarse = labels.states(), labels.states(concepts=taxonomy.roots)
+    if UNKNOWN in truth:
+        item, concept = np.argwhere(truth == UNKNOWN)[0]
+        raise RamifyError(f"item {ids[item]!s}, concept {taxonomy.path(concept)!r} is unknown: {elsewhere}")
+    place_of = {root: place for place, root in enumerate(taxonomy.roots.tolist())}
+    parent = np.array([place_of[root] for root in parents.tolist()], np.int16)
+    for place, root in enumerate(taxonomy.roots):
+        any_fine = np.where((truth[:, parent == place] == RELEVANT).any(axis=1), RELEVANT, IRRELEVANT)
+        different = np.flatnonzero(any_fine != coarse[:, place])
+        if len(different):
+            raise RamifyError(
+                f"item {ids[different[0]]!s} is {taxonomy.names[root]!r} but none of its fine concepts, "
+                f"which a bundle cannot say: {elsewhere}"
+            )
+    arrays: dict[str, NDArray[Any]] = {
+        "Y": truth.astype(np.uint8),
+        "fine": np.array([taxonomy.names[leaf] for leaf in taxonomy.leaves]),
+        "coarse": np.array([taxonomy.names[root] for root in taxonomy.roots]),
+        "parent": parent,
+        "ids": ids,
+    }
+    if split is not None:
+        arrays["split"] = split
+    if features is not None:
+        features = as_features(features)
+        arrays["X"] = features.toarray() if scipy.sparse.issparse(features) else features
+    write_npz(path, arrays, compress=True)

@@ -1,0 +1,164 @@
+"""Dataset: ids, features and labels of the same items, and the two forms they are kept in on disk."""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from ramify.data.bundle import read_bundle, write_bundle
+from ramify.data.features import as_features
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.taxonomy import Index
+
+TRAIN, DEV, TEST = 0, 1, 2
+FORMAT = 1  # of the folder; raised when a reader of the old form would misread the new one
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Items with their ids, features, labels, and optionally a payload (text or picture path) and a split.
+
+    >>> from ramify.taxonomy import Taxonomy
+    >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [0]])
+    >>> dataset = Dataset(labels, features=[[0.5, 1.0], [2.0, 0.0]], ids=["a", "b"])
+    >>> len(dataset), dataset.take([1]).ids.tolist()
+    (2, ['b'])
+    """
+
+    labels: Labels
+    features: Any = None
+    """Items x columns: a numpy array, a memory map or a CSR array; None where only labels are known."""
+    ids: NDArray[np.str_] = None  # type: ignore[assignment]  # filled in with 0, 1, 2, ...
+    payload: Sequence[str] | None = None
+    split: NDArray[np.uint8] | None = None
+    """0 train, 1 dev, 2 test, where the data come with a split."""
+
+    def __post_init__(self) -> None:
+        n_items = len(self.labels)
+        put = object.__setattr__
+        put(self, "ids", np.arange(n_items).astype(str) if self.ids is None else np.asarray(self.ids).astype(str))
+        if self.features is not None:
+            # A memory map may be larger than memory, so it is not read through here; ``save`` does that.
+            put(self, "features", as_features(self.features, check=not isinstance(self.features, np.memmap)))
+        if self.split is not None:
+            put(self, "split", np.asarray(self.split, np.uint8))
+        parts = {"features": self.features, "ids": self.ids, "payloads": self.payload, "split marks": self.split}
+        for name, part in parts.items():
+            count = n_items if part is None else part.shape[0] if hasattr(part, "shape") else len(part)
+            if count != n_items:
+                raise RamifyError(f"{count} {name} for {n_items} labelled items: each item needs one of both")
+        named, times = np.unique(self.ids, return_counts=True)
+        if (times > 1).any():
+            raise RamifyError(f"the id {str(named[times > 1][0])!r} stands {times.max()} times: ids must be unique")
+        if self.split is not None and self.split.max(initial=0) > TEST:
+            raise RamifyError(f"the split holds {self.split.max()}: it must be 0 (train), 1 (dev) or 2 (test)")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, items: ArrayLike) -> "Dataset":
+        """The data of some items, in their order."""
+        chosen: Index = np.asarray(items, np.intp)
+        return Dataset(
+            self.labels.take(chosen),
+            None if self.features is None else self.features[chosen],
+            self.ids[chosen],
+            None if self.payload is None else [self.payload[item] for item in chosen],
+            None if self.split is None else self.split[chosen],
+        )
+
+    def with_labels(self, labels: Labels) -> "Dataset":
+        """The same items with other labels."""
+        return replace(self, labels=labels)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path, *, exhaustive: bool = True) -> "Dataset":
+        """Read an .npz bundle or a folder that ``save`` wrote.
+
+        A bundle stores no coarse labels: a coarse concept is relevant where any of its fine ones is, so its children
+        are declared exhaustive; ``exhaustive=False`` is the paper's own setting, where only irrelevance is deduced.
+        """
+        path = Path(path)
+        if path.is_dir():
+            return cls._load_folder(path)
+        if path.suffix != ".npz":
+            found = "is no .npz bundle" if path.exists() else "does not exist"
+            raise RamifyError(f"{path} {found}: give an .npz bundle or a folder that Ramify saved")
+        try:
+            return cls(**read_bundle(path, exhaustive))
+        except RamifyError as error:
+            raise error if str(error).startswith(str(path)) else RamifyError(f"{path}: {error}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write a bundle, where the name ends in .npz, or a folder whose features can be memory-mapped.
+
+        A bundle holds fully known, two-level labels only; a folder holds everything.
+        """
+        path = Path(path)
+        if path.suffix == ".npz":
+            write_bundle(path, self.labels, self.features, self.ids, self.split)
+            return
+        if path.exists() and not (path / "dataset.json").is_file() and any(path.iterdir() if path.is_dir() else [path]):
+            raise RamifyError(f"{path} holds something else: give a new folder, or one that Ramify saved")
+        draft, old = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("draft", "old"))
+        try:
+            self._write_folder(draft)
+            if path.exists():
+                path.rename(old)
+            draft.rename(path)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+
+    def _write_folder(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        if self.features is not None:
+            features = as_features(self.features)
+            if scipy.sparse.issparse(features):
+                scipy.sparse.save_npz(folder / "features.npz", features)
+            else:
+                np.save(folder / "features.npy", features, allow_pickle=False)
+        self.labels.save(folder / "labels.npz")
+        np.save(folder / "ids.npy", self.ids, allow_pickle=False)
+        if self.split is not None:
+            np.save(folder / "split.npy", self.split, allow_pickle=False)
+        if self.payload is not None:
+            (folder / "payload.json").write_text(json.dumps(list(self.payload), ensure_ascii=False), encoding="utf-8")
+        (folder / "dataset.json").write_text(json.dumps({"format": FORMAT, "items": len(self)}) + "\n")
+
+    @classmethod
+    def _load_folder(cls, folder: Path) -> "Dataset":
+        try:
+            head = json.loads((folder / "dataset.json").read_text())
+        except (OSError, ValueError):
+            raise RamifyError(f"{folder} is not a data set that Ramify saved: it has no dataset.json") from None
+        if head.get("format") != FORMAT:
+            raise RamifyError(f"{folder} has the format {head.get('format')}: this version of Ramify reads {FORMAT}")
+        try:
+            features: Any = None
+            if (folder / "features.npy").exists():
+                features = np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False)
+            elif (folder / "features.npz").exists():
+                features = scipy.sparse.csr_array(scipy.sparse.load_npz(folder / "features.npz"))
+            payload, split = folder / "payload.json", folder / "split.npy"
+            return cls(
+                Labels.load(folder / "labels.npz"),
+                features,
+                np.load(folder / "ids.npy", allow_pickle=False),
+                json.loads(payload.read_text(encoding="utf-8")) if payload.exists() else None,
+                np.load(split, allow_pickle=False) if split.exists() else None,
+            )
+        except RamifyError:
+            raise
+        except Exception as error:  # a cut-off .npy, .npz or .json raises many kinds
+            raise RamifyError(f"{folder}: a file of this data set is damaged ({error}): copy it again") from None

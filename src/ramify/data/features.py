@@ -1,0 +1,45 @@
+"""Feature matrices that users bring: numpy, memory maps, torch tensors, scipy sparse."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ramify.errors import RamifyError
+
+BLOCK = 1 << 22  # numbers looked at once
+
+
+def as_features(features: Any, *, check: bool = True) -> Any:
+    """A two-dimensional numpy array (a memory map stays one) or CSR array of finite numbers.
+
+    Torch tensors become numpy views. With ``check`` every number is looked at, block by block.
+
+    >>> as_features([[1, 2], [3, float("nan")]])
+    Traceback (most recent call last):
+    ...
+    ramify.errors.RamifyError: the features of row 1, column 1 are nan: replace what is not a finite number
+    """
+    if hasattr(features, "detach"):  # a torch tensor, without importing torch to find out
+        features = features.detach().cpu().numpy()
+    features = scipy.sparse.csr_array(features) if scipy.sparse.issparse(features) else np.asanyarray(features)
+    if features.ndim != 2:
+        raise RamifyError(f"features must be a table, items x columns, not an array of {features.ndim} dimension(s)")
+    if features.dtype.kind not in "biuf":
+        raise RamifyError(f"features must be numbers, not {features.dtype}")
+    if check and features.dtype.kind == "f":
+        _check_finite(features)
+    return features
+
+
+def _check_finite(features: Any) -> None:
+    rows = max(1, BLOCK // max(1, features.shape[1]))
+    for first in range(0, features.shape[0], rows):
+        block = features[first : first + rows]
+        if not np.isfinite(block.data if scipy.sparse.issparse(block) else block).all():
+            dense = block.toarray() if scipy.sparse.issparse(block) else block
+            row, column = np.argwhere(~np.isfinite(dense))[0]
+            raise RamifyError(
+                f"the features of row {first + row}, column {column} are {dense[row, column]}: "
+                "replace what is not a finite number"
+            )
