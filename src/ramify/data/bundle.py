@@ -39,14 +39,24 @@ def read_bundle(path: Path, exhaustive: bool) -> dict[str, Any]:
     names = [*arrays["fine"].tolist(), *arrays["coarse"].tolist()]
     taxonomy = Taxonomy.from_arrays(names, [*(n_fine + parent), *[-1] * n_coarse], exhaustive=exhaustive)
 
-    coarse = np.zeros((len(truth), n_coarse), np.int8)
-    for concept in range(n_coarse):
-        coarse[:, concept] = truth[:, parent == concept].any(axis=1)
-    labels = Labels(taxonomy, coarse)
-    items, concepts = np.nonzero(coarse[:, parent])  # the others are deduced
-    labels.record(items, concepts, truth[items, concepts], "imported")
+    labels = known_labels(taxonomy, truth)
     features = as_features(arrays["X"]) if "X" in arrays else None
     return {"labels": labels, "features": features, "ids": arrays.get("ids"), "split": arrays.get("split")}
+
+
+def known_labels(taxonomy: Taxonomy, truth: NDArray[Any]) -> Labels:
+    """Labels of fully known items in a two-level taxonomy: coarse concepts are relevant where a fine one is.
+
+    >>> known_labels(Taxonomy({"animal": ["cat", "dog"]}), np.array([[1, 0], [0, 0]]))
+    <Labels: 2 items, 1 coarse and 2 fine concepts, 0 unknown of 2 open entries>
+    """
+    parents = taxonomy.parents[taxonomy.leaves]
+    coarse = np.stack([truth[:, parents == root].any(axis=1) for root in taxonomy.roots], axis=1)
+    labels = Labels(taxonomy, coarse)
+    place = {root: place for place, root in enumerate(taxonomy.roots.tolist())}
+    items, concepts = np.nonzero(coarse[:, [place[parent] for parent in parents.tolist()]])  # others are deduced
+    labels.record(items, concepts, truth[items, concepts], "imported")
+    return labels
 
 
 def write_bundle(

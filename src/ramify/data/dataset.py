@@ -36,7 +36,8 @@ class Dataset:
     labels: Labels
     features: Any = None
     """Items x columns: a numpy array, a memory map or a CSR array; None where only labels are known."""
-    ids: NDArray[np.str_] = None  # type: ignore[assignment]  # filled in with 0, 1, 2, ...
+    ids: Any = None
+    """Unique names of the items, as an array of text; 0, 1, 2, ... where none are given."""
     payload: Sequence[str] | None = None
     split: NDArray[np.uint8] | None = None
     """0 train, 1 dev, 2 test, where the data come with a split."""

@@ -1,0 +1,47 @@
+"""Engine: how independent work is spread over the cores of this machine."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from joblib import Parallel, delayed, parallel_config
+
+from ramify.errors import RamifyError
+
+__all__ = ["ENGINES", "run"]
+
+ENGINES = ("serial", "processes")
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def run(
+    function: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    engine: str = "processes",
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """The function's result for each task, in the order of the tasks.
+
+    ``progress`` is told, in this process, how many results have arrived and how many there will be.
+
+    >>> run(abs, [-2, 1, -3], engine="serial", progress=lambda done, of: print(f"{done}/{of}"))
+    1/3
+    2/3
+    3/3
+    [2, 1, 3]
+    """
+    if engine not in ENGINES:
+        raise RamifyError(f"there is no engine {engine!r}: choose {' or '.join(map(repr, ENGINES))}")
+    tasks, results = list(tasks), []
+    for result in map(function, tasks) if engine == "serial" else _in_processes(function, tasks):
+        results.append(result)
+        if progress is not None:
+            progress(len(results), len(tasks))
+    return results
+
+
+def _in_processes(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Result]:
+    # One thread for each worker: the workers fill the cores already, and more threads would fight over them.
+    with parallel_config(backend="loky", n_jobs=-1, inner_max_num_threads=1):
+        yield from Parallel(return_as="generator")(delayed(function)(task) for task in tasks)
