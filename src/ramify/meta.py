@@ -1,0 +1,126 @@
+"""The pseudo-label gradient: how the loss on the warm set would change with the label of each entry in a batch.
+
+With logits z and binary cross-entropy, an entry's loss is softplus(z) - y z: linear in its label y. Losses are summed
+over concepts and averaged over items. One virtual step (Eq. theta_update) with the batch of B items,
+
+    theta' = theta - alpha * grad_theta L(batch, y),      d theta' / d y_nk = (alpha / B) * grad_theta z_nk(theta),
+
+so the derivative of the warm set's loss V after it (Eq. grad_dir) is exactly
+
+    d V(theta') / d y_nk = (alpha / B) * < v, grad_theta z_nk(theta) >,      v = grad V at theta':
+
+one Jacobian-vector product of the batch's logits along v, for all entries at once, with no second-order graph.
+"""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, jvp
+from torch.nn.functional import softplus
+
+from ramify.nets import MLP
+
+__all__ = ["bce", "pseudo_label_gradient"]
+
+
+def bce(logits: Tensor, labels: Tensor) -> Tensor:
+    """Binary cross-entropy of soft labels, summed over concepts and averaged over items.
+
+    >>> bce(torch.zeros(2, 3), torch.ones(2, 3)).item() / 3
+    0.693147...
+    """
+    return (softplus(logits) - labels * logits).sum() / len(logits)
+
+
+def pseudo_label_gradient(
+    net: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    x_warm: Tensor,
+    y_warm: Tensor,
+    alpha: float,
+    method: Literal["auto", "gram", "jvp", "double-backward"] = "auto",
+) -> Tensor:
+    """The derivative of the warm loss after one virtual step, by the label of every entry of the batch (B x K).
+
+    ``gram`` is the fastest and knows the plain MLP only, ``jvp`` takes any module, ``double-backward`` is the
+    reference; ``auto`` chooses between the first two. Dropout must be at rest (``net.eval()``).
+    """
+    if method == "auto":
+        method = "gram" if isinstance(net, MLP) and all(type(layer) is nn.Linear for layer in net.layers) else "jvp"
+    if method == "gram":
+        return _gram(net, x, y, x_warm, y_warm, alpha)  # type: ignore[arg-type]
+    if method == "jvp":
+        return _jvp(net, x, y, x_warm, y_warm, alpha)
+    return _double_backward(net, x, y, x_warm, y_warm, alpha)
+
+
+@torch.no_grad()
+def _gram(net: MLP, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float) -> Tensor:
+    """Layer by layer, with inputs A, A' and back-propagated deltas D, D' of the batch (at theta) and the warm set (at
+    theta'). Nothing of the size of the first, widest layer's weights is formed: its Gram matrix G = A'A^T serves both
+    the virtual step and the product along v. The other layers are small enough to form W' = W - alpha D^T A.
+    """
+    layers: list[Any] = list(net.layers)
+    weights: list[Tensor] = [layer.weight for layer in layers]
+    biases: list[Tensor] = [layer.bias for layer in layers]
+    last = len(weights) - 1
+
+    # The batch at theta: inputs A_l and deltas D_l.
+    inputs = [x]
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        inputs.append(torch.addmm(bias, inputs[-1], weight.T).relu_())
+    logits = torch.addmm(biases[-1], inputs[-1], weights[-1].T)
+    deltas = [(logits.sigmoid_() - y) / len(x)]
+    for layer in range(last, 0, -1):
+        deltas.insert(0, (deltas[0] @ weights[layer]).mul_(inputs[layer] > 0))
+
+    # The warm set at theta': z' = A'W^T + b - alpha (G D + sum D).
+    gram = x_warm @ x.T
+    stepped = [weights[0], *(torch.addmm(w, d.T, a, alpha=-alpha) for w, d, a in
+                             zip(weights[1:], deltas[1:], inputs[1:], strict=True))]  # fmt: skip
+    warm_inputs = [x_warm]
+    for layer in range(last + 1):
+        z = torch.addmm(biases[layer] - alpha * deltas[layer].sum(0), warm_inputs[-1], stepped[layer].T)
+        if layer == 0:
+            z.addmm_(gram, deltas[0], alpha=-alpha)
+        warm_inputs.append(z.relu_() if layer < last else z)
+    warm_deltas = [(warm_inputs.pop().sigmoid_() - y_warm) / len(x_warm)]
+    for layer in range(last, 0, -1):
+        warm_deltas.insert(0, (warm_deltas[0] @ stepped[layer]).mul_(warm_inputs[layer] > 0))
+
+    # The tangent of the batch's logits along v = (D'^T A', sum D').
+    tangent = torch.addmm(warm_deltas[0].sum(0), gram.T, warm_deltas[0])
+    for layer in range(1, last + 1):
+        tangent.mul_(inputs[layer] > 0)
+        along = torch.addmm(warm_deltas[layer].sum(0), tangent, weights[layer].T)
+        tangent = along.addmm_(inputs[layer], (warm_deltas[layer].T @ warm_inputs[layer]).T)
+    return tangent.mul_(alpha / len(x))
+
+
+def _jvp(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float) -> Tensor:
+    theta = {name: value.detach().requires_grad_() for name, value in net.named_parameters() if value.requires_grad}
+    gradients = torch.autograd.grad(bce(functional_call(net, theta, x), y), list(theta.values()))
+    stepped = {
+        name: (value - alpha * gradient).detach().requires_grad_()
+        for (name, value), gradient in zip(theta.items(), gradients, strict=True)
+    }
+    v = torch.autograd.grad(bce(functional_call(net, stepped, x_warm), y_warm), list(stepped.values()))
+    with torch.no_grad():
+        fixed = {name: value.detach() for name, value in theta.items()}
+        along: Tensor = jvp(
+            lambda parameters: functional_call(net, parameters, x),
+            (fixed,),
+            (dict(zip(fixed, v, strict=True)),),
+        )[1]
+    return along * (alpha / len(x))
+
+
+def _double_backward(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float) -> Tensor:
+    theta = {name: value for name, value in net.named_parameters() if value.requires_grad}
+    labels = y.detach().clone().requires_grad_()
+    gradients = torch.autograd.grad(bce(net(x), labels), list(theta.values()), create_graph=True)
+    stepped = {name: value - alpha * gradient for (name, value), gradient in zip(theta.items(), gradients, strict=True)}
+    (found,) = torch.autograd.grad(bce(functional_call(net, stepped, x_warm), y_warm), labels)
+    return found

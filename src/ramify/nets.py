@@ -1,0 +1,73 @@
+"""Nets: the paper's multi-layer perceptron, of any size."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from ramify.errors import RamifyError
+
+
+class MLP(nn.Module):
+    """Linear layers with ReLU between them: input, hidden layers, one logit for each output.
+
+    >>> MLP(2048, 80)
+    MLP(2048-512-512-80)
+    >>> MLP(4, 3, hidden=(8,))(torch.zeros(2, 4)).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        hidden: Sequence[int] = (512, 512),
+        *,
+        rank: int | None = None,
+        input_dropout: float = 0.0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        sizes = [n_inputs, *hidden, n_outputs]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        if rank is not None:  # the output layer as a product of two thin ones, so that concepts share their directions
+            self.layers[-1] = nn.Sequential(nn.Linear(sizes[-2], rank, bias=False), nn.Linear(rank, n_outputs))
+        self.drops = nn.ModuleList(nn.Dropout(p) for p in [input_dropout, *[dropout] * len(hidden)])
+        self.sizes = sizes
+
+    def extra_repr(self) -> str:
+        """The sizes of the layers."""
+        return "-".join(map(str, self.sizes))
+
+    def __repr__(self) -> str:
+        return f"MLP({self.extra_repr()})"
+
+    def hidden(self, x: Tensor) -> list[Tensor]:
+        """The activations of all hidden layers."""
+        found = []
+        for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
+            x = layer(drop(x)).relu()
+            found.append(x)
+        return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The logits."""
+        for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
+            x = layer(drop(x)).relu()
+        logits: Tensor = self.layers[-1](self.drops[-1](x))
+        return logits
+
+
+def pick_device(device: str) -> torch.device:
+    """``auto`` is CUDA where there is one, else the CPU.
+
+    >>> pick_device("cpu")
+    device(type='cpu')
+    """
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(device)
+    except RuntimeError:
+        raise RamifyError(f"there is no device {device!r}: say 'auto', 'cpu' or 'cuda'") from None
