@@ -10,31 +10,55 @@ if TYPE_CHECKING:
     from ramify.data import Benchmark, Dataset, benchmark
     from ramify.errors import RamifyError
     from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
+    from ramify.learners import (
+        LEML,
+        AllLabels,
+        CoarsePrior,
+        Factored,
+        FullySupervised,
+        NoisyOr,
+        OneClass,
+        PseudoLabel,
+        Refine,
+        load,
+    )
     from ramify.readers import read
     from ramify.taxonomy import Taxonomy
 
 __version__ = "0.1.0"
-__all__ = [
-    "IRRELEVANT",
-    "RELEVANT",
-    "UNKNOWN",
-    "Benchmark",
-    "Dataset",
-    "Labels",
-    "RamifyError",
-    "Source",
-    "Taxonomy",
-    "benchmark",
-    "read",
-]
-
 _HOME = {
     **dict.fromkeys(["Benchmark", "Dataset", "benchmark"], "ramify.data"),
     **dict.fromkeys(["IRRELEVANT", "RELEVANT", "UNKNOWN", "Labels", "Source"], "ramify.labels"),
+    **dict.fromkeys(["LEML", "AllLabels", "CoarsePrior", "Factored", "FullySupervised"], "ramify.learners"),
+    **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
     "RamifyError": "ramify.errors",
     "Taxonomy": "ramify.taxonomy",
     "read": "ramify.readers",
 }
+
+__all__ = [
+    "IRRELEVANT",
+    "LEML",
+    "RELEVANT",
+    "UNKNOWN",
+    "AllLabels",
+    "Benchmark",
+    "CoarsePrior",
+    "Dataset",
+    "Factored",
+    "FullySupervised",
+    "Labels",
+    "NoisyOr",
+    "OneClass",
+    "PseudoLabel",
+    "RamifyError",
+    "Refine",
+    "Source",
+    "Taxonomy",
+    "benchmark",
+    "load",
+    "read",
+]
 
 
 def __getattr__(name: str) -> Any:

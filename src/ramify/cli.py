@@ -1,6 +1,7 @@
 """The command line: it parses, calls, prints."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -68,6 +69,67 @@ def inspect(
     console.print(table)
 
 
+@app.command()
+def compare(
+    path: Annotated[str, typer.Argument(help="An .npz bundle, a folder with fully known labels, or 'scenes'.")],
+    learners: Annotated[str, typer.Option(help="Names, separated by commas.")] = (
+        "fully-supervised,leml,one-class,pseudo-label,coarse-prior,factored,noisy-or,refine,all-labels"
+    ),
+    ratios: Annotated[str, typer.Option(help="Sizes of the warm set as log2(M / (M + N)).")] = "-10,-9,-8,-7,-6",
+    warm: Annotated[str | None, typer.Option(help="Sizes of the warm set as numbers, instead of ratios.")] = None,
+    seeds: Annotated[int, typer.Option(help="How many draws of the warm set.")] = 10,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of net-trained learners, not their own.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where results are kept and found again; also figures.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
+    engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
+) -> None:
+    """Train learners over warm-set sizes and seeds, and print the paper's Table 1/2 for this data set."""
+    import json
+
+    from rich.live import Live
+
+    from ramify.experiments import compare as comparing
+    from ramify.experiments.figures import learning_curves, recovery_curves
+    from ramify.experiments.tables import as_markdown, as_rich, comparison
+
+    names = [name.strip() for name in learners.split(",") if name.strip()]
+    sizes = _numbers(warm if warm is not None else ratios, "--warm" if warm is not None else "--ratios")
+    cells = comparing.plan(path, names, sizes, warm is None, seeds, not not_exhaustive)
+    out = out or Path("ramify-compare", Path(path).stem)
+    start = time.monotonic()
+
+    def title(done: int, at_start: list[int]) -> str:
+        at_start.append(done)
+        left = (time.monotonic() - start) / max(1, done - at_start[0]) * (len(cells) - done)
+        rest = f", about {left / 60:.0f} min left" if done > at_start[0] and done < len(cells) else ""
+        return f"{path}: {done} of {len(cells)} cells{rest}"
+
+    seen: list[int] = []
+    with Live(console=Console(), refresh_per_second=1) as live:
+        results = comparing.compare(
+            path,
+            cells,
+            out,
+            epochs=epochs,
+            exhaustive=not not_exhaustive,
+            how=engine,
+            report=lambda r: live.update(as_rich(*comparison(comparing.summary(r)), title=title(len(r), seen))),
+        )
+    written = [*learning_curves(results, out), *recovery_curves(results, out)]
+    (out / "table.md").write_text(as_markdown(*comparison(comparing.summary(results))) + "\n", encoding="utf-8")
+    if json_file is not None:
+        json_file.write_text(json.dumps(comparing.as_json(path, results), indent=1), encoding="utf-8")
+    print(f"The table is in {out / 'table.md'}, {len(written)} figures are beside it.")
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        return [float(number) for number in text.split(",") if number.strip()]
+    except ValueError:
+        raise RamifyError(f"{option} takes numbers separated by commas, not {text!r}") from None
+
+
 def main() -> None:
     """Run the command line; a mistake of the user is one sentence, not a traceback."""
     try:
@@ -75,3 +137,6 @@ def main() -> None:
     except RamifyError as error:
         Console(stderr=True).print(Text(f"ramify: {error}"), soft_wrap=True)
         sys.exit(1)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("ramify: interrupted; what was finished is kept, run the same command to go on")
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""Experiments: the paper's tables and figures, for any data set."""

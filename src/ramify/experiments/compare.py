@@ -1,0 +1,203 @@
+"""Compare learners over warm-set sizes and seeds: the paper's Table 1/2 for any data set, resumable cell by cell."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ramify import engine
+from ramify.data import Benchmark, Dataset, benchmark
+from ramify.errors import RamifyError
+from ramify.files import whole_file
+from ramify.learners import LEARNERS, Learner
+from ramify.learners.recovery import recovery
+from ramify.learners.refine import Refine, coarse_stage
+from ramify.learners.training import NetLearner
+from ramify.metrics import precision_at_k
+from ramify.readers import read
+
+METRICS = ("p@1", "p@3", "p@5", "recovery_f1_loss", "seconds")
+MANY_WARM = 300  # from so many warm items on, their loss gets more weight beside that of the pool
+
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pseudo-label-literal": ("pseudo-label", {"warm_weight": 0.0}),
+    "pseudo-label-smooth": ("pseudo-label", {"assignment": "smooth"}),
+    "refine-shrunk": ("refine", {"shrinkage": 4.0}),
+}
+"""More rows that can be asked for: a learner with other settings than its defaults."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of the table: a learner, a size of the warm set, a seed."""
+
+    learner: str
+    warm: int
+    ratio: float | None
+    seed: int
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.learner}-{self.warm}-{self.seed}.json"
+
+
+def plan(
+    source: str, learners: Sequence[str], sizes: Sequence[float], by_ratio: bool, seeds: int, exhaustive: bool
+) -> list[Cell]:
+    """All cells of a table, checked before anything is computed."""
+    known = [*LEARNERS, *VARIANTS]
+    for name in learners:
+        if name not in known:
+            raise RamifyError(f"there is no learner {name!r}: choose among {', '.join(known)}")
+    if seeds < 1:
+        raise RamifyError(f"{seeds} seeds: give at least 1")
+    data = _data(source, exhaustive)
+    if data.features is None:
+        raise RamifyError(f"{source} has no features, only labels: learners need features")
+    cells = []
+    for size in sizes:
+        drawn = benchmark(data, ratio=size) if by_ratio else benchmark(data, warm=int(size))
+        ratio = size if by_ratio else None
+        cells += [Cell(name, len(drawn.warm), ratio, seed) for name in learners for seed in range(seeds)]
+    return cells
+
+
+def compare(
+    source: str,
+    cells: Sequence[Cell],
+    out: Path,
+    *,
+    epochs: int | None = None,
+    exhaustive: bool = True,
+    how: str = "processes",
+    report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
+) -> list[dict[str, Any]]:
+    """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results."""
+    settings = {"data": _fingerprint(_data(source, exhaustive)), "epochs": epochs, "exhaustive": exhaustive}
+    out.mkdir(parents=True, exist_ok=True)
+    results = [found for cell in cells if (found := _finished(out, cell, settings))]
+    done = {(found["learner"], found["warm"], found["seed"]) for found in results}
+    todo = [cell for cell in cells if (cell.learner, cell.warm, cell.seed) not in done]
+    report(results)
+    # The coarse stage of a seed serves all warm sizes: train it first, so that no two workers do the same.
+    seeds = sorted({cell.seed for cell in todo if cell.learner in ("refine", "refine-shrunk", "coarse-prior")})
+    engine.run(partial(_train_coarse_stage, source, exhaustive, out), seeds, how)
+    work = partial(_run_and_keep, source, exhaustive, epochs, out, settings)
+    engine.run(work, todo, how, lambda *_: report([f for c in cells if (f := _finished(out, c, settings))]))
+    return [found for cell in cells if (found := _finished(out, cell, settings))]
+
+
+def summary(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and standard deviation over seeds, for each learner and warm size, in the order they were computed."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for result in results:
+        groups.setdefault((result["learner"], result["ratio"], result["warm"]), []).append(result)
+    rows = []
+    for (learner, ratio, warm), members in groups.items():
+        row: dict[str, Any] = {"learner": learner, "ratio": ratio, "warm": warm, "seeds": len(members)}
+        for metric in METRICS:
+            values = [member[metric] for member in members if member[metric] is not None]
+            row[metric] = float(np.mean(values)) if values else None
+            row[f"{metric}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        rows.append(row)
+    return rows
+
+
+def as_json(source: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The form that ``--json`` writes."""
+    keys = ("learner", "ratio", "warm", "seed", *METRICS)
+    rows = [{key: result[key] for key in keys} for result in results]
+    return {"command": "compare", "data": source, "rows": rows, "summary": summary(results)}
+
+
+# -- one cell ----------------------------------------------------------------------------------------------------------
+
+
+def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: Path) -> Learner:
+    """A learner with the settings it is compared with."""
+    kind, parameters = VARIANTS.get(name, (name, {}))
+    chosen = LEARNERS[kind]
+    settings: dict[str, Any] = {"random_state": seed}
+    if issubclass(chosen, NetLearner):
+        if kind in ("leml", "one-class", "pseudo-label") and n_warm >= MANY_WARM:
+            settings["warm_weight"] = 5.0
+        if epochs is not None:
+            settings["epochs"] = epochs
+    else:
+        settings["memory"] = str(memory)
+    return chosen(**settings | parameters)
+
+
+def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> dict[str, Any]:
+    """Train and test one learner on one draw."""
+    learner = make_learner(cell.learner, cell.warm, cell.seed, epochs, memory)
+    labels = drawn.answers if cell.learner == "all-labels" else drawn.train.labels
+    start = time.perf_counter()
+    if isinstance(learner, NetLearner):
+        learner.fit(drawn.train.features, labels, validation=drawn.validation, truth=drawn.answers)
+    else:
+        learner.fit(drawn.train.features, labels)
+    seconds = time.perf_counter() - start
+    truth, scores = drawn.test.labels.states(), learner.predict_proba(drawn.test.features)
+    result: dict[str, Any] = {"learner": cell.learner, "ratio": cell.ratio, "warm": cell.warm, "seed": cell.seed}
+    result |= {f"p@{k}": precision_at_k(truth, scores, k) if k <= truth.shape[1] else None for k in (1, 3, 5)}
+    result |= {"recovery_f1_loss": _recovery(learner, drawn), "seconds": seconds}
+    items, concepts = drawn.train.labels.unknown()
+    share = float(drawn.answers.states()[items, concepts].mean()) if len(items) else None
+    result |= {"history": getattr(learner, "history_", []), "unknown_share": share}
+    if isinstance(learner, Refine):
+        result["estimate"] = learner.estimate()
+    return result
+
+
+def _recovery(learner: Learner, drawn: Benchmark) -> float | None:
+    """The F1-loss of what the learner believes of the unknown entries, where it believes anything."""
+    items, concepts = drawn.train.labels.unknown()
+    if not len(items):
+        return None
+    if hasattr(learner, "pseudo_labels_"):
+        return recovery(drawn.answers, *learner.pseudo_labels_)
+    if hasattr(learner, "beliefs"):
+        beliefs = learner.beliefs(drawn.train.features, drawn.train.labels)
+        return recovery(drawn.answers, items, concepts, beliefs[items, concepts])
+    return None
+
+
+@lru_cache(maxsize=2)
+def _data(source: str, exhaustive: bool) -> Dataset:
+    return read(source, exhaustive=exhaustive)
+
+
+def _fingerprint(data: Dataset) -> list[int]:
+    return [len(data), data.features.shape[1], int(data.labels.counts()[0].sum())]
+
+
+def _finished(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | None:
+    path = out / "cells" / cell.file
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return {**kept["result"], "ratio": cell.ratio} if kept["settings"] == settings else None
+
+
+def _train_coarse_stage(source: str, exhaustive: bool, out: Path, seed: int) -> None:
+    drawn = benchmark(_data(source, exhaustive), warm=1, seed=seed)
+    learner = Refine(random_state=seed, memory=str(out / "memory"))
+    coarse_stage(learner, learner._start(drawn.train.features, drawn.train.labels), drawn.train.labels)
+
+
+def _run_and_keep(
+    source: str, exhaustive: bool, epochs: int | None, out: Path, settings: dict[str, Any], cell: Cell
+) -> None:
+    drawn = benchmark(_data(source, exhaustive), warm=cell.warm, seed=cell.seed)
+    result = run_cell(drawn, cell, epochs, out / "memory")
+    (out / "cells").mkdir(exist_ok=True)
+    with whole_file(out / "cells" / cell.file) as draft:
+        draft.write_text(json.dumps({"settings": settings, "result": result}))

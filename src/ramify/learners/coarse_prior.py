@@ -1,0 +1,52 @@
+"""Coarse times prior: P(c | x), times how often each finer concept is relevant where its parent is."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ramify.labels import Labels
+from ramify.learners.base import Learner, sibling_rates
+from ramify.learners.coarse_stage import CoarseStage
+from ramify.learners.factored import path_products
+from ramify.learners.refine import coarse_stage
+from ramify.nets import pick_device
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoarsePrior(Learner):
+    """No fine features at all: the floor that every learner must beat, and with ten warm items often the winner."""
+
+    name: ClassVar[str] = "coarse-prior"
+    memory: str | None = None
+    verbose: bool = False
+
+    def fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
+        """Train the coarse stage and count."""
+        features = self._start(X, labels)
+        self.coarse_ = coarse_stage(self, features, labels)
+        self.rates_ = sibling_rates(labels)
+        return self
+
+    def partial_fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
+        """Count again; the coarse stage stays."""
+        if not hasattr(self, "coarse_"):
+            return self.fit(X, labels)
+        self._go_on(X, labels)
+        self.rates_ = sibling_rates(labels)
+        return self
+
+    def _probabilities(self, x: Tensor) -> Tensor:
+        given_parent = torch.from_numpy(self.rates_).to(x).repeat(len(x), 1)
+        given_parent[:, self.taxonomy_.roots] = self.coarse_.probabilities(x)
+        return path_products(given_parent, self.taxonomy_)[:, : len(self.taxonomy_.leaves)]
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        return {**self.coarse_.arrays(), "rates": self.rates_}, {}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
+        self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
+        self.rates_ = np.asarray(arrays["rates"])

@@ -1,0 +1,190 @@
+"""The coarse stage: P(c | x) for the coarse concepts, learned once from all coarse labels, and features for fine ones.
+
+Three dropout nets each hold out one third of the items to stop early on, a different one: so every item has a net that
+never saw it, and honest estimates are possible without held-out data.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rich.progress import Progress
+from torch import Tensor
+
+from ramify.learners.base import ROWS, Inputs
+from ramify.learners.leml import masked_loss
+from ramify.nets import MLP
+from ramify.taxonomy import Index
+
+NETS = 3
+BATCH, STEPS, LOOK_EVERY, PATIENCE, HELD_OUT = 256, 1500, 50, 6, 2000
+INPUT_DROPOUT, DROPOUT, LR, WEIGHT_DECAY, AVERAGE = 0.3, 0.5, 1e-3, 0.1, 0.98
+
+
+@dataclass
+class CoarseStage:
+    """The trained nets, the fold of each training item (the net that did not see it), and the features' centres."""
+
+    nets: list[MLP]
+    folds: Index
+    centres: list[Tensor]
+
+    @classmethod
+    def fitted(cls, inputs: Inputs, states: NDArray[np.int8], seed: int, *, verbose: bool = False) -> "CoarseStage":
+        """Train on the states of the coarse concepts, 1, 0 or -1 (items x coarse)."""
+        rng = np.random.default_rng(seed)
+        folds = rng.permutation(np.arange(len(inputs)) % NETS)
+        with Progress(disable=not verbose) as progress, torch.random.fork_rng(devices=[]):
+            bar = progress.add_task("coarse stage", total=NETS * STEPS)
+            nets = [
+                _train(inputs, states, folds, number, seed * NETS + number, lambda: progress.advance(bar))
+                for number in range(NETS)
+            ]
+        stage = cls(nets, folds, [])
+        total: list[Tensor] = []
+        for first in range(0, len(inputs), ROWS):
+            units = [_unit(v).sum(0) for v in stage._layers(inputs[np.arange(first, min(first + ROWS, len(inputs)))])]
+            total = [a + b for a, b in zip(total, units, strict=True)] if total else units
+        stage.centres = [part / len(inputs) for part in total]
+        return stage
+
+    @torch.no_grad()
+    def probabilities(self, x: Tensor) -> Tensor:
+        """P(c | x), the mean of all nets."""
+        found: Tensor = torch.stack([net(x).sigmoid() for net in self.nets]).mean(0)
+        return found
+
+    @torch.no_grad()
+    def out_of_fold(self, x: Tensor, folds: Index) -> Tensor:
+        """P(c | x) of training items by the one net that did not see them."""
+        by_net = torch.stack([net(x).sigmoid() for net in self.nets])
+        found: Tensor = by_net[torch.from_numpy(folds), torch.arange(len(x))]
+        return found
+
+    @cached_property
+    def _first_layers(self) -> list[tuple[Tensor, Tensor]]:
+        """Weights and biases of the nets' first layers, in double precision."""
+        firsts: list[Any] = [net.layers[0] for net in self.nets]
+        return [(layer.weight.detach().double(), layer.bias.detach().double()) for layer in firsts]
+
+    @torch.no_grad()
+    def features(self, x: Tensor) -> Tensor:
+        """phi(x): the inputs and the nets' first hidden layers, each normalised, centred, normalised; of length 1.
+
+        In double precision: an item's features must not depend on which others are computed beside it.
+        """
+        x = x.double()
+        layers = [x, *(torch.addmm(bias, x, weight.T).relu_() for weight, bias in self._first_layers)]
+        parts = [_unit(_unit(v) - centre) for v, centre in zip(layers, self.centres, strict=True)]
+        weights = [1.0, *[1 / math.sqrt(len(self.nets))] * len(self.nets)]
+        return torch.cat([part * w for part, w in zip(parts, weights, strict=True)], dim=1) / math.sqrt(2)
+
+    @torch.no_grad()
+    def apply(self, x: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """P(c | x) and phi(x) @ weights, in one pass and without forming phi.
+
+        As w.unit(unit(v) - c) = (w.v / |v| - w.c) / |unit(v) - c| and |unit(v) - c|^2 = 1 - 2 c.v / |v| + |c|^2, one
+        product of each layer with (weights, c) is enough.
+        """
+        found = x.new_zeros((len(x), weights.shape[1]))
+        coarse = torch.zeros(())
+        first = 0
+        for number, centre in enumerate(self.centres):
+            if number:
+                net = self.nets[number - 1]
+                hidden = net.hidden(x)
+                v = hidden[0]
+                coarse = coarse + net.layers[-1](hidden[-1]).sigmoid() / len(self.nets)
+            else:
+                v = x
+            mine = weights[first : first + len(centre)]
+            first += len(centre)
+            products = v @ torch.cat([mine, centre[:, None]], dim=1)
+            products /= v.norm(dim=1, keepdim=True).clamp_min(1e-12)
+            length = (1 - 2 * products[:, -1:] + centre @ centre).clamp_min(1e-24).sqrt()
+            scale = math.sqrt(0.5) if number == 0 else math.sqrt(0.5 / len(self.nets))
+            found += (products[:, :-1] - centre @ mine) * (scale / length)
+        return coarse, found
+
+    def _layers(self, x: Tensor) -> list[Tensor]:
+        with torch.no_grad():
+            return [x, *(net.hidden(x)[0] for net in self.nets)]
+
+    # -- saving --------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything, by name."""
+        found = {f"coarse.centre.{n}": centre.cpu().numpy() for n, centre in enumerate(self.centres)}
+        for number, net in enumerate(self.nets):
+            found |= {f"coarse.net.{number}.{name}": v.cpu().numpy() for name, v in net.state_dict().items()}
+        return {**found, "coarse.folds": self.folds}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], device: torch.device) -> "CoarseStage":
+        """What ``arrays`` gave."""
+
+        def tensor(name: str) -> Tensor:
+            return torch.from_numpy(arrays[name].copy()).to(device)
+
+        nets = []
+        for number in range(NETS):
+            prefix = f"coarse.net.{number}."
+            state = {name.removeprefix(prefix): tensor(name) for name in arrays if name.startswith(prefix)}
+            net = MLP(state["layers.0.weight"].shape[1], len(state["layers.2.weight"])).to(device)
+            net.load_state_dict(state)
+            nets.append(net.eval())
+        return cls(nets, arrays["coarse.folds"], [tensor(f"coarse.centre.{n}") for n in range(NETS + 1)])
+
+
+def _unit(v: Tensor) -> Tensor:
+    found: Tensor = v / v.norm(dim=1, keepdim=True).clamp_min(1e-12)
+    return found
+
+
+def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, seed: int, advance: Any) -> MLP:
+    """One net, stopped early on the items of its fold, its weights averaged over the last steps."""
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    seen, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)[:HELD_OUT]
+    if not len(seen):
+        seen = held_out
+    width = inputs[seen[:1]].shape[1]
+    net = MLP(width, states.shape[1], input_dropout=INPUT_DROPOUT, dropout=DROPOUT).to(inputs.device)
+    optimiser = torch.optim.AdamW(net.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
+    parameters = list(net.parameters())
+    averaged = MLP(width, states.shape[1]).to(inputs.device).eval()
+    average = [value.detach() for value in averaged.parameters()]
+    for mine, theirs in zip(average, parameters, strict=True):
+        mine.copy_(theirs.detach())
+    best, best_loss, worse = [value.clone() for value in average], math.inf, 0
+    size = min(BATCH, len(seen))
+    shuffled, used = seen, len(seen)
+    for step in range(1, STEPS + 1):
+        if used + size > len(shuffled):
+            shuffled, used = seen[torch.randperm(len(seen), generator=generator).numpy()], 0
+        items = shuffled[used : used + size]
+        used += size
+        net.train()
+        loss = masked_loss(net(inputs[items]), torch.from_numpy(states[items]).to(inputs.device))
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        torch._foreach_lerp_(average, [value.detach() for value in parameters], 1 - min(AVERAGE, step / (step + 10)))
+        advance()
+        if step % LOOK_EVERY == 0:
+            with torch.no_grad():
+                looked = float(
+                    masked_loss(averaged(inputs[held_out]), torch.from_numpy(states[held_out]).to(inputs.device))
+                )
+            worse = 0 if looked < best_loss else worse + 1
+            if looked < best_loss:
+                best, best_loss = [value.clone() for value in average], looked
+            if worse >= PATIENCE:
+                break
+    for mine, kept in zip(average, best, strict=True):
+        mine.copy_(kept)
+    return averaged

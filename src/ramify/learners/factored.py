@@ -1,0 +1,52 @@
+"""Factored: one net for P(coarse | x) and P(fine | its parent, x); the score is their product."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ramify.labels import RELEVANT, Labels
+from ramify.learners.base import only_children
+from ramify.learners.leml import masked_loss
+from ramify.learners.training import NetLearner
+from ramify.taxonomy import Index, Taxonomy
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Factored(NetLearner):
+    """A logit for every concept given its parent, learned where the parent is known relevant; any depth."""
+
+    name: ClassVar[str] = "factored"
+
+    def _n_outputs(self) -> int:
+        return len(self.taxonomy_)
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        return self._warm_loss(x, torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device))
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        parents = torch.from_numpy(self.taxonomy_.parents).to(x.device)
+        asked = (parents < 0) | (states[:, parents.clamp_min(0)] == RELEVANT)
+        follows = torch.from_numpy(only_children(self.taxonomy_)).to(x.device)
+        return masked_loss(self.net_(x), torch.where(asked & ~follows, states, -1))
+
+    def _probabilities(self, x: Tensor) -> Tensor:
+        given_parent = self._logits(x).sigmoid()
+        given_parent[:, only_children(self.taxonomy_)] = 1.0
+        return path_products(given_parent, self.taxonomy_)[:, : len(self.taxonomy_.leaves)]
+
+
+def path_products(given_parent: Tensor, taxonomy: Taxonomy) -> Tensor:
+    """From P(concept | its parent) to P(concept), for all concepts.
+
+    >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
+    >>> path_products(torch.tensor([[0.5, 0.25, 0.5]]), taxonomy)
+    tensor([[0.2500, 0.1250, 0.5000]])
+    """
+    found = given_parent.clone()
+    for concept in taxonomy.preorder.tolist():
+        if taxonomy.parents[concept] >= 0:
+            found[:, concept] *= found[:, taxonomy.parents[concept]]
+    return found

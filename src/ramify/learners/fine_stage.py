@@ -1,0 +1,157 @@
+"""The fine stage: a ridge regression for every concept below another, what they have in common, and their estimates."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.labels import RELEVANT
+from ramify.learners.base import only_children
+from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge
+from ramify.taxonomy import Index, Taxonomy
+
+LEAST = 1e-3  # of a probability
+
+
+class FineStage:
+    """P(f | parent, x) for all non-root concepts, learned from any set of known entries.
+
+    It remembers of every answered item its features, the states of all concepts and the out-of-fold coarse
+    probabilities, so that leave-one-out estimates need nothing else. Where children are exhaustive, an only child
+    follows its parent and is not learned.
+
+    The offset m of a concept is its own rate, shrunk towards its siblings' common one by ``shrinkage`` pseudo-answers;
+    None takes the common rate alone.
+    """
+
+    def __init__(self, taxonomy: Taxonomy, shrinkage: float | None) -> None:
+        self.taxonomy, self.shrinkage = taxonomy, shrinkage
+        follows = only_children(taxonomy)
+        self.concepts = np.flatnonzero((taxonomy.parents >= 0) & ~follows)
+        self.parents = taxonomy.parents[self.concepts]
+        self.slot_of: dict[int, int] = {}
+        self.ridges: list[Ridge] = []
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    def fit(self, items: Index, features: Floats, coarse: Floats, states: NDArray[np.int8]) -> None:
+        """Learn from the beginning: everything known of some items."""
+        self.slot_of = {item: slot for slot, item in enumerate(items.tolist())}
+        self.features, self.coarse, self.states = features, coarse, states
+        self.ridges = []
+        shared: dict[tuple[int, ...], Ridge] = {}
+        known = (states[:, self.parents] == RELEVANT) & (states[:, self.concepts] >= 0)
+        for place, concept in enumerate(self.concepts):
+            slots = np.flatnonzero(known[:, place])
+            key = tuple(slots.tolist())
+            sibling = shared.get(key)
+            rows = features[slots]
+            factors = sibling.factors if sibling else Factors(list(key), rows @ rows.T)
+            shared[key] = Ridge(factors, states[slots, concept].astype(float).tolist(), sibling)
+            self.ridges.append(shared[key])
+        self._weights_of = -1
+        self._choose(range(len(self.ridges)))
+
+    def update(self, item: int, features: Floats, coarse: Floats, states: NDArray[np.int8]) -> None:
+        """Take in what is now known of one item; equal to fitting everything again."""
+        if item not in self.slot_of:
+            slot = self.slot_of[item] = len(self.slot_of)
+            self.features, self.coarse, self.states = (
+                _with_room(array, slot) for array in (self.features, self.coarse, self.states)
+            )
+            self.features[slot], self.coarse[slot], self.states[slot] = features, coarse, -1
+        slot = self.slot_of[item]
+        was = (self.states[slot, self.parents] == RELEVANT) & (self.states[slot, self.concepts] >= 0)
+        now = (states[self.parents] == RELEVANT) & (states[self.concepts] >= 0)
+        changed = was != now
+        changed |= was & now & (self.states[slot, self.concepts] != states[self.concepts])
+        self.states[slot] = states
+        for place in np.flatnonzero(changed):
+            ridge, value = self.ridges[place], float(states[self.concepts[place]])
+            if not now[place]:
+                self.ridges[place] = ridge.without(slot)
+            elif was[place]:
+                where = ridge.slots.index(slot)
+                ridge.revalue([*ridge.values[:where], value, *ridge.values[where + 1 :]])
+            else:
+                ridge.add(slot, value, self._products(ridge, slot))
+        self._choose(np.flatnonzero(changed).tolist())
+
+    def _products(self, ridge: Ridge, slot: int) -> Floats:
+        """The inner products of a new slot with the answered ones and itself; siblings may have computed them."""
+        n, factors = len(ridge), ridge.factors
+        if factors.slots[n : n + 1] == [slot]:
+            return factors.gram[n, : n + 1]
+        found: Floats = self.features[[*ridge.slots, slot]] @ self.features[slot]
+        return found
+
+    def _choose(self, changed: Sequence[int]) -> None:
+        """Offsets, the best lambda, and the weights of all concepts."""
+        self.offsets, left_out = self._offsets()
+        sums = np.stack([ridge.sums for ridge in self.ridges]) if self.ridges else np.zeros((0, len(LAMBDAS), 2, 3))
+        m = left_out[:, None]
+        errors = (sums[..., 0] - 2 * m * sums[..., 1] + m**2 * sums[..., 2]).sum(axis=(0, 2))
+        self.best = int(np.argmin(errors))
+        self.lam = float(LAMBDAS[self.best])
+        if self._weights_of != self.best:  # another lambda: all solutions are others
+            shape = (len(self.ridges), self.features.shape[1] + 1)
+            self._of_values, self._of_ones = np.zeros(shape), np.zeros(shape)
+            changed, self._weights_of = range(len(self.ridges)), self.best
+        for place in changed:
+            ridge = self.ridges[place]
+            rows = self.features[ridge.slots]
+            for kept, alpha in (
+                (self._of_values, ridge.of_values[self.best]),
+                (self._of_ones, ridge.of_ones[self.best]),
+            ):
+                kept[place, :-1] = alpha @ rows
+                kept[place, -1] = self.lam * alpha.sum()
+        solution = self._of_values - self.offsets[:, None] * self._of_ones
+        self.weights, self.biases = solution[:, :-1], solution[:, -1] + self.offsets
+
+    def _offsets(self) -> tuple[Floats, Floats]:
+        """The offset of each concept, and the one that a left-out answer (no, yes) sees: concepts x 2."""
+        answers = np.array([len(ridge) for ridge in self.ridges], float)
+        yes = np.array([sum(ridge.values) for ridge in self.ridges])
+        size = np.bincount(self.parents, minlength=len(self.taxonomy))
+        yes_of = np.bincount(self.parents, yes, minlength=len(self.taxonomy))
+        answers_of = np.bincount(self.parents, answers, minlength=len(self.taxonomy)) / np.maximum(size, 1)
+        relevant_children = yes_of.sum() / answers_of.sum() if answers_of.sum() else 1.0
+        common = (yes_of + relevant_children) / ((answers_of + 1) * np.maximum(size, 1))
+        pooled = np.clip(common, 1 / np.maximum(size, 1), 1.0)[self.parents]
+        if self.shrinkage is None:
+            return pooled, np.stack([pooled, pooled], axis=1)
+        prior = self.shrinkage * pooled
+        left = np.maximum(answers - 1, 0) + self.shrinkage
+        return (yes + prior) / (answers + self.shrinkage), np.stack([yes + prior, yes - 1 + prior], 1) / left[:, None]
+
+    # -- estimates -----------------------------------------------------------------------------------------------------
+
+    def complete(self) -> Index:
+        """The slots of the items whose fine entries are all known."""
+        return np.flatnonzero((self.states[: len(self.slot_of), self.taxonomy.leaves] >= 0).all(axis=1))
+
+    def leave_one_out(self, slots: Index) -> Floats:
+        """P(f | parent, x) of remembered items, each by the regression without its own answer: slots x concepts."""
+        found = self.features[slots] @ self.weights.T + self.biases
+        place_of = {slot: place for place, slot in enumerate(slots.tolist())}
+        _, left_out = self._offsets()
+        for place, ridge in enumerate(self.ridges):
+            values = np.array(ridge.values)
+            residuals = ridge.residuals(self.best, left_out[place, (values > 0.5).astype(int)])
+            for slot, predicted in zip(ridge.slots, values - residuals, strict=True):
+                if slot in place_of:
+                    found[place_of[slot], place] = predicted
+        return found
+
+    def variances(self, features: Floats) -> Floats:
+        """The posterior variance of P(f | parent, x), in units of the prior's, for every concept: items x concepts."""
+        found = np.empty((len(features), len(self.ridges)))
+        for place, ridge in enumerate(self.ridges):
+            found[:, place] = ridge.variances(self.best, self.features[ridge.slots] @ features.T)
+        return found
+
+
+def _with_room(array: NDArray, n: int) -> NDArray:  # type: ignore[type-arg]
+    """The array, with room for row n."""
+    return array if n < len(array) else np.concatenate([array, np.zeros((n // 4 + 16, *array.shape[1:]), array.dtype)])

@@ -1,0 +1,42 @@
+"""Fully supervised: the warm set and nothing else, and its upper bound, which sees every fine label."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.learners.training import NetLearner
+from ramify.meta import bce
+from ramify.taxonomy import Index
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FullySupervised(NetLearner):
+    """A net that learns from fully labelled items only; it ignores what coarse labels say of all others."""
+
+    name: ClassVar[str] = "fully-supervised"
+
+    def _batches_from(self, labels: Labels, warm: Index) -> Index:
+        if not len(warm):
+            raise RamifyError(
+                f"{self.name} learns from items whose fine entries are all known, and there is none: "
+                "answer all questions about some items first, or use refine"
+            )
+        return warm
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        states = labels.states(items).astype(np.float32)
+        return bce(self.net_(x), x.new_tensor(states))
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        return x.new_zeros(())  # the batches are the warm set already
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AllLabels(FullySupervised):
+    """The upper bound for comparisons: give it labels that are all known, and it learns from every one of them."""
+
+    name: ClassVar[str] = "all-labels"

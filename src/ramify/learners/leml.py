@@ -1,0 +1,46 @@
+"""LEML (Yu et al. 2014): the loss of the observed entries, and of those only (Eq. leml)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from ramify.labels import Labels
+from ramify.learners.training import NetLearner
+from ramify.meta import bce
+from ramify.nets import MLP
+from ramify.taxonomy import Index
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LEML(NetLearner):
+    """A net that learns from the known entries of the pool and from the warm set; unknown entries are left out.
+
+    ``rank`` makes the output layer a product of two thin ones, the low-rank assumption of the original.
+    """
+
+    name: ClassVar[str] = "leml"
+    rank: int | None = None
+
+    def _make_net(self, n_inputs: int) -> nn.Module:
+        if self.module is not None:
+            return self.module(n_inputs, self._n_outputs())
+        return MLP(n_inputs, self._n_outputs(), self.hidden, rank=self.rank)
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        return masked_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        logits = self.net_(x)
+        return bce(logits, states[:, : logits.shape[1]].float())
+
+
+def masked_loss(logits: Tensor, states: Tensor) -> Tensor:
+    """The cross-entropy of the known entries (1 or 0, not -1), summed over concepts and averaged over items.
+
+    >>> masked_loss(torch.zeros(1, 3), torch.tensor([[1, -1, 0]])).item() / 2
+    0.693147...
+    """
+    return ((softplus(logits) - states * logits) * (states >= 0)).sum() / len(logits)

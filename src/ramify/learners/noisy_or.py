@@ -1,0 +1,59 @@
+"""Noisy-OR: a relevant concept with exhaustive children has at least one of them, so the unknown get a posterior."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ramify.labels import RELEVANT, Labels
+from ramify.learners.training import NetLearner
+from ramify.meta import bce
+from ramify.taxonomy import Index, Taxonomy
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyOr(NetLearner):
+    """A net whose unknown entries are taught its own posterior, given that some fine concept below must be relevant."""
+
+    name: ClassVar[str] = "noisy-or"
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        logits = self.net_(x)
+        states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device)
+        return bce(logits, posterior(logits.detach().sigmoid(), states, self.taxonomy_))
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        logits = self.net_(x)
+        return bce(logits, states[:, : logits.shape[1]].float())
+
+    def beliefs(self, X: object, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
+        """The posterior of every entry, given all labels: the known ones as they are."""
+        probabilities = torch.from_numpy(self.predict_proba(X))
+        states = torch.from_numpy(labels.states(None, np.arange(len(self.taxonomy_))))
+        return posterior(probabilities, states, self.taxonomy_).numpy()
+
+
+def posterior(p: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tensor:
+    """Fine probabilities given the states of all concepts: q = p / (1 - prod (1 - p)) below a relevant concept.
+
+    >>> taxonomy = Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}})
+    >>> posterior(torch.tensor([[0.5, 0.5]]), torch.tensor([[-1, -1, 1]]), taxonomy)
+    tensor([[0.6667, 0.6667]])
+    """
+    fine = states[:, : p.shape[1]]
+    known = fine >= 0
+    found = torch.where(known, fine.to(p.dtype), p)
+    current = found.clone()
+    for concept in taxonomy.preorder.tolist():  # from the root down: the nearest relevant ancestor has the last word
+        below = [leaf for leaf in taxonomy.descendants(concept).tolist() if leaf < p.shape[1]]
+        between = [concept, *(n for n in taxonomy.descendants(concept).tolist() if n >= p.shape[1])]
+        if not below or not taxonomy.exhaustive[between].all():
+            continue
+        some = 1 - (1 - current[:, below]).prod(dim=1, keepdim=True)
+        given = (current[:, below] / some.clamp_min(1e-6)).clamp_max(1.0)
+        relevant = states[:, [concept]] == RELEVANT
+        found[:, below] = torch.where(relevant & ~known[:, below], given, found[:, below])
+    return found

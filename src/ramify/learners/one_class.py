@@ -1,0 +1,40 @@
+"""One-class (Yu et al. 2017): unobserved entries count as relevant, with a smaller weight (Eq. occ_obj)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from ramify.labels import Labels
+from ramify.learners.training import NetLearner
+from ramify.meta import bce
+from ramify.taxonomy import Index
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneClass(NetLearner):
+    """A net that takes every unknown entry of the pool for relevant, with the weight ``unknown_weight``."""
+
+    name: ClassVar[str] = "one-class"
+    unknown_weight: float = 0.05
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        return one_class_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device), self.unknown_weight)
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        logits = self.net_(x)
+        return bce(logits, states[:, : logits.shape[1]].float())
+
+
+def one_class_loss(logits: Tensor, states: Tensor, unknown_weight: float) -> Tensor:
+    """Cross-entropy with unknown entries (-1) as 1 and of less weight, summed over concepts, averaged over items.
+
+    >>> one_class_loss(torch.zeros(1, 3), torch.tensor([[1, -1, 0]]), 0.5).item() / 2.5
+    0.693147...
+    """
+    unknown = states < 0
+    weight = torch.where(unknown, unknown_weight, 1.0)
+    target = torch.where(unknown, 1.0, states.to(logits.dtype))
+    return (weight * (softplus(logits) - target * logits)).sum() / len(logits)

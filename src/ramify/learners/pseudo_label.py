@@ -1,0 +1,95 @@
+"""Pseudo-labels: the paper's method (Algorithm 1), and a smoothed assignment that keeps it stable."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.learners.base import sibling_rates, warm_items
+from ramify.learners.recovery import recovery
+from ramify.learners.training import NetLearner
+from ramify.meta import bce, pseudo_label_gradient
+from ramify.taxonomy import Index
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PseudoLabel(NetLearner):
+    """A net that learns the unknown entries' labels as well: those that would lower the warm set's loss after one step.
+
+    ``assignment="sign"`` is Algorithm 1 as printed: 1 where the gradient is <= 0, else 0. ``"smooth"`` moves each
+    entry's pseudo-label only by ``smoothing`` towards that, which keeps whole concepts from flipping back and forth.
+    ``warm_weight=0`` leaves the warm set out of the real update, as the paper does; inside, it steadies the net.
+    """
+
+    name: ClassVar[str] = "pseudo-label"
+    lr: float = 3e-4
+    alpha: float = 0.1
+    assignment: str = "sign"
+    smoothing: float = 0.1
+    _items: Index = field(init=False)
+    _concepts: Index = field(init=False)
+    _pseudo: NDArray[np.float32] = field(init=False)
+
+    def _prepare(self, labels: Labels) -> None:
+        if not len(warm_items(labels)):
+            raise RamifyError(
+                f"{self.name} measures its guesses on items whose fine entries are all known, and there is none: "
+                "answer all questions about some items first, or use refine"
+            )
+        if self.assignment not in ("sign", "smooth"):
+            raise RamifyError(f"the assignment is 'sign' or 'smooth', not {self.assignment!r}")
+        items, concepts = labels.unknown()
+        pseudo = sibling_rates(labels)[concepts].astype(np.float32)
+        if self.history_ and hasattr(self, "_pseudo"):  # going on: what is still unknown keeps its pseudo-label
+            n_concepts = len(self.taxonomy_)
+            keys, known_keys = items * n_concepts + concepts, self._items * n_concepts + self._concepts
+            place = np.searchsorted(known_keys, keys)
+            same = np.append(known_keys, -1)[place] == keys
+            pseudo[same] = self._pseudo[place[same]]
+        self._items, self._concepts, self._pseudo = items, concepts, pseudo
+        self._starts = np.searchsorted(items, np.arange(len(labels) + 1))
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        # The batch's labels: known entries as they are, unknown ones as their current pseudo-labels.
+        lengths = self._starts[items + 1] - self._starts[items]
+        rows = np.repeat(np.arange(len(items)), lengths)
+        before = np.cumsum(lengths) - lengths
+        where = np.arange(len(rows)) + np.repeat(self._starts[items] - before, lengths)
+        columns = self._concepts[where]
+        y = labels.states(items).astype(np.float32)
+        y[rows, columns] = self._pseudo[where]
+
+        # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
+        x_warm, states = self._draw_warm()
+        y_warm = states[:, : y.shape[1]].to(x.dtype)
+        gradient = pseudo_label_gradient(self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha)
+        towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)
+        rate = 1.0 if self.assignment == "sign" else self.smoothing
+        self._pseudo[where] += rate * (towards - self._pseudo[where])
+        y[rows, columns] = self._pseudo[where]
+        return bce(self.net_(x), x.new_tensor(y))
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        logits = self.net_(x)
+        return bce(logits, states[:, : logits.shape[1]].to(x.dtype))
+
+    @property
+    def pseudo_labels_(self) -> tuple[Index, Index, NDArray[np.float32]]:
+        """The unknown entries of the last fit, as (items, concepts), and their pseudo-labels."""
+        return self._items, self._concepts, self._pseudo
+
+    def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
+        if truth is None or not len(self._items):
+            return {}
+        return {"recovery_f1_loss": recovery(truth, *self.pseudo_labels_)}
+
+    def _checkpoint_extra(self) -> dict[str, Tensor]:
+        return {"pseudo": torch.from_numpy(self._pseudo)}
+
+    def _checkpoint_restore(self, extra: dict[str, Tensor]) -> None:
+        self._pseudo = extra["pseudo"].cpu().numpy().copy()

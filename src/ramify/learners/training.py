@@ -1,0 +1,307 @@
+"""The one training loop of all net-trained learners."""
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rich.progress import Progress
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from ramify.data import Dataset
+from ramify.errors import RamifyError
+from ramify.files import whole_file
+from ramify.labels import Labels
+from ramify.learners.base import Inputs, Learner, warm_items
+from ramify.metrics import precision_at_k
+from ramify.nets import MLP, pick_device
+from ramify.taxonomy import Index
+
+SHORTEST_EPOCH = 50  # steps: a handful of warm items would otherwise make epochs of one step
+
+
+class Callback(Protocol):
+    """Told how a fit goes: any of these methods may be given."""
+
+    def on_epoch_end(self, learner: "NetLearner", record: dict[str, Any]) -> None:
+        """Called after each epoch with its line of the history."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetLearner(Learner):
+    """A net trained in epochs on mini-batches of the pool, with the warm set's loss added to each.
+
+    With a validation part the best epoch is kept, and training stops after ``patience`` epochs without a better one.
+    Predictions come from an average of the weights over the last steps (about 1 / (1 - ``average``) of them).
+    """
+
+    hidden: tuple[int, ...] = (512, 512)
+    module: Callable[[int, int], nn.Module] | None = None
+    """Makes another net than the MLP from the numbers of inputs and outputs."""
+    lr: float = 1e-3
+    epochs: int = 12
+    batch_size: int = 128
+    warm_weight: float = 1.0
+    warm_batch: int = 256
+    average: float = 0.98
+    patience: int = 4
+    optimizer: str = "adam"
+    verbose: bool = False
+    history_: list[dict[str, Any]] = field(init=False)
+
+    # -- what each learner does for itself -----------------------------------------------------------------------------
+
+    def _n_outputs(self) -> int:
+        return len(self.taxonomy_.leaves)
+
+    def _make_net(self, n_inputs: int) -> nn.Module:
+        if self.module is not None:
+            return self.module(n_inputs, self._n_outputs())
+        return MLP(n_inputs, self._n_outputs(), self.hidden)
+
+    def _prepare(self, labels: Labels) -> None:
+        """Called before training with the labels, for what a learner keeps of them."""
+
+    def _batches_from(self, labels: Labels, warm: Index) -> Index:
+        """The items that mini-batches are drawn from: the pool, or everything where nothing is in it."""
+        pool = np.setdiff1d(np.arange(len(labels)), warm)
+        return pool if len(pool) else np.arange(len(labels))
+
+    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+        """The loss of one mini-batch, without that of the warm set."""
+        raise NotImplementedError
+
+    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+        """The loss of a batch of warm items."""
+        raise NotImplementedError
+
+    def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
+        """More figures for the history."""
+        return {}
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        *,
+        validation: Dataset | None = None,
+        truth: Labels | None = None,
+        callbacks: Iterable[Callback] = (),
+        checkpoint: str | Path | None = None,
+    ) -> Self:
+        """Learn from the beginning.
+
+        ``truth`` (all labels) only adds the recovery of unknown entries to ``history_``. With ``checkpoint`` (a folder)
+        every epoch is on disk before the next begins, and a fit that was interrupted goes on where it stopped.
+        """
+        features = self._start(X, labels)
+        seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else self.random_state
+        self._device = pick_device(self.device)
+        self._generator = torch.Generator().manual_seed(seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.net_ = self._make_net(features.shape[1]).to(self._device)
+        self._optimiser = self._make_optimiser()
+        self._averaged = {name: value.detach().clone() for name, value in self.net_.state_dict().items()}
+        self.n_steps_ = 0
+        self.history_ = []
+        return self._train(features, labels, self.epochs, validation, truth, callbacks, checkpoint)
+
+    def partial_fit(self, X: Any, labels: Labels, *, epochs: int = 1) -> Self:  # noqa: N803
+        """Train some more epochs from where the learner is, with these labels."""
+        if not hasattr(self, "net_"):
+            return self.fit(X, labels)
+        if not hasattr(self, "_generator"):  # loaded from disk: the optimiser begins anew
+            self._device = pick_device(self.device)
+            self._generator = torch.Generator().manual_seed(self.n_steps_)
+            self._optimiser = self._make_optimiser()
+        features = self._go_on(X, labels)
+        return self._train(features, labels, len(self.history_) + epochs, None, None, (), None)
+
+    def _make_optimiser(self) -> torch.optim.Optimizer:
+        makers = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+        if self.optimizer not in makers:
+            raise RamifyError(f"the optimizer is 'adam' or 'sgd', not {self.optimizer!r}")
+        optimiser: torch.optim.Optimizer = makers[self.optimizer](self.net_.parameters(), lr=self.lr)
+        return optimiser
+
+    def _train(
+        self,
+        features: Any,
+        labels: Labels,
+        epochs: int,
+        validation: Dataset | None,
+        truth: Labels | None,
+        callbacks: Iterable[Callback],
+        checkpoint: str | Path | None,
+    ) -> Self:
+        inputs = Inputs(features, self.scaler_, self._device)
+        warm = warm_items(labels)
+        self._prepare(labels)
+        self._warm_x = inputs[warm] if len(warm) else None
+        self._warm_states = torch.from_numpy(labels.states(warm, np.arange(len(self.taxonomy_)))).to(self._device)
+        drawn_from = self._batches_from(labels, warm)
+        steps = max(SHORTEST_EPOCH, math.ceil(len(drawn_from) / self.batch_size))
+        if checkpoint is not None:
+            self._resume(Path(checkpoint))
+        best = max((record.get("validation", -1.0) for record in self.history_), default=-1.0)
+        with Progress(disable=not self.verbose) as progress:
+            bar = progress.add_task(self.name, total=epochs * steps, completed=len(self.history_) * steps)
+            for epoch in range(len(self.history_), epochs):
+                losses = [
+                    self._step(inputs, labels, items, lambda: progress.advance(bar))
+                    for items in self._batches(drawn_from, steps)
+                ]
+                record = {"epoch": epoch + 1, "loss": float(np.mean(losses)), **self._progress(labels, truth)}
+                if validation is not None:
+                    probabilities = self.predict_proba(validation.features)
+                    states = validation.labels.states()
+                    ks = [k for k in (1, 3, 5) if k <= states.shape[1]]
+                    record |= {f"p@{k}": precision_at_k(states, probabilities, k) for k in ks}
+                    record["validation"] = float(np.mean([record[f"p@{k}"] for k in ks]))
+                    if record["validation"] > best:
+                        best = record["validation"]
+                        self._best = {name: value.clone() for name, value in self._averaged.items()}
+                self.history_.append(record)
+                for callback in callbacks:
+                    callback.on_epoch_end(self, record)
+                if checkpoint is not None:
+                    self._write_checkpoint(Path(checkpoint))
+                if validation is not None and _epochs_since_best(self.history_) >= self.patience:
+                    break
+        if validation is not None and hasattr(self, "_best"):
+            self._averaged = self._best
+            del self._best
+        return self
+
+    def _batches(self, drawn_from: Index, steps: int) -> Iterable[Index]:
+        size = min(self.batch_size, len(drawn_from))
+        for _ in range(math.ceil(steps * size / len(drawn_from))):
+            shuffled = drawn_from[torch.randperm(len(drawn_from), generator=self._generator).numpy()]
+            for first in range(0, len(shuffled) - size + 1, size):
+                if steps == 0:
+                    return
+                steps -= 1
+                yield shuffled[first : first + size]
+
+    def _step(self, inputs: Inputs, labels: Labels, items: Index, advance: Callable[[], None]) -> float:
+        self.net_.train()
+        loss = self._loss(items, inputs[items], labels)
+        if self._warm_x is not None and self.warm_weight:
+            loss = loss + self.warm_weight * self._warm_loss(*self._draw_warm())
+        self._optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimiser.step()
+        self.n_steps_ += 1
+        # The average forgets its beginning quickly, then reaches back 1 / (1 - average) steps.
+        decay = min(self.average, self.n_steps_ / (self.n_steps_ + 10))
+        with torch.no_grad():
+            state = self.net_.state_dict()
+            floats = [name for name, value in state.items() if value.is_floating_point()]
+            torch._foreach_lerp_([self._averaged[name] for name in floats], [state[name] for name in floats], 1 - decay)
+        advance()
+        return float(loss.detach())
+
+    def _draw_warm(self) -> tuple[Tensor, Tensor]:
+        """A batch of warm items and the states of all their concepts; all warm items where they are few."""
+        assert self._warm_x is not None
+        if len(self._warm_x) <= self.warm_batch:
+            return self._warm_x, self._warm_states
+        chosen = torch.randperm(len(self._warm_x), generator=self._generator)[: self.warm_batch]
+        return self._warm_x[chosen], self._warm_states[chosen]
+
+    # -- predicting and saving -----------------------------------------------------------------------------------------
+
+    def _logits(self, x: Tensor) -> Tensor:
+        """The logits of the averaged net."""
+        self.net_.eval()
+        found: Tensor = torch.func.functional_call(self.net_, self._averaged, (x,))
+        return found
+
+    def _probabilities(self, x: Tensor) -> Tensor:
+        return self._logits(x).sigmoid()
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays = {f"net.{name}": value.cpu().numpy() for name, value in self.net_.state_dict().items()}
+        arrays |= {f"averaged.{name}": value.cpu().numpy() for name, value in self._averaged.items()}
+        return arrays, {"history": self.history_, "n_steps": self.n_steps_}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
+        device = pick_device(self.device)
+        self.net_ = self._make_net(len(self.scaler_.mean)).to(device)
+        tensors = {name: torch.from_numpy(value.copy()).to(device) for name, value in arrays.items()}
+        self.net_.load_state_dict(_part(tensors, "net."))
+        self._averaged = _part(tensors, "averaged.")
+        self.history_, self.n_steps_ = rest["history"], rest["n_steps"]
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def _checkpoint_extra(self) -> dict[str, Tensor]:
+        """More tensors that a learner needs to go on exactly."""
+        return {}
+
+    def _checkpoint_restore(self, extra: dict[str, Tensor]) -> None:
+        """Take them back."""
+
+    def _write_checkpoint(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = {f"net.{name}": value for name, value in self.net_.state_dict().items()}
+        tensors |= {f"averaged.{name}": value for name, value in self._averaged.items()}
+        tensors |= {f"best.{name}": value for name, value in getattr(self, "_best", {}).items()}
+        for number, state in self._optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if value is not None}
+        tensors |= {f"extra.{name}": value for name, value in self._checkpoint_extra().items()}
+        tensors["generator"] = self._generator.get_state()
+        head = {"learner": self._identity(), "history": self.history_, "n_steps": self.n_steps_}
+        with whole_file(folder / "checkpoint.safetensors") as draft:
+            save_file({k: v.contiguous().clone() for k, v in tensors.items()}, draft, {"head": json.dumps(head)})
+
+    def _resume(self, folder: Path) -> None:
+        path = folder / "checkpoint.safetensors"
+        if not path.exists():
+            return
+        from safetensors import safe_open
+
+        with safe_open(path, "pt") as file:
+            head = json.loads(file.metadata()["head"])
+        if head["learner"]["taxonomy"] != self._identity()["taxonomy"]:
+            raise RamifyError(f"{folder} holds a checkpoint of another taxonomy: give another folder, or remove it")
+        if head["learner"] != self._identity():
+            raise RamifyError(f"{folder} holds a checkpoint of other settings: give another folder, or remove it")
+        tensors = load_file(path, device=str(self._device))
+        self.net_.load_state_dict(_part(tensors, "net."))
+        self._averaged = _part(tensors, "averaged.")
+        if best := _part(tensors, "best."):
+            self._best = best
+        optimiser = self._optimiser.state_dict()
+        for key, value in _part(tensors, "optimiser.").items():
+            number, name = key.split(".", 1)
+            optimiser["state"].setdefault(int(number), {})[name] = value
+        self._optimiser.load_state_dict(optimiser)
+        self._generator.set_state(tensors["generator"].cpu())
+        self._checkpoint_restore(_part(tensors, "extra."))
+        self.history_, self.n_steps_ = head["history"], head["n_steps"]
+
+    def _identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree on; ``epochs`` may grow."""
+        parameters = {k: v for k, v in self.get_params(deep=False).items() if k not in ("module", "epochs", "verbose")}
+        identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
+        found: dict[str, Any] = json.loads(json.dumps(identity))
+        return found
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _epochs_since_best(history: list[dict[str, Any]]) -> int:
+    values = [record["validation"] for record in history]
+    return len(values) - 1 - int(np.argmax(values))

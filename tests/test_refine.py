@@ -1,0 +1,229 @@
+"""Refine: closed forms against direct ones, single answers against starting again, estimates against leaving out."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learner_checks import TAXONOMY, data
+from ramify.labels import UNKNOWN, Labels
+from ramify.learners import Refine
+from ramify.learners import coarse_stage as coarse_module
+from ramify.learners.coarse_stage import CoarseStage
+from ramify.learners.ridge import LAMBDAS, Factors, Ridge
+from ramify.nets import MLP
+from ramify.taxonomy import Taxonomy
+
+
+@pytest.fixture(autouse=True)
+def _short_coarse_stage(monkeypatch):
+    monkeypatch.setattr(coarse_module, "STEPS", 60)
+
+
+def direct_ridge(phi, y, m, lam):
+    """Minimise sum (y - m - b - w.phi)^2 + lam |w|^2 + b^2 by the normal equations."""
+    design = np.column_stack([phi, np.ones(len(phi))])
+    penalty = np.diag([*[lam] * phi.shape[1], 1.0])
+    solution = np.linalg.solve(design.T @ design + penalty, design.T @ (y - m))
+    return solution[:-1], solution[-1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 12), st.floats(0, 1))
+def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, n, m):
+    rng = np.random.default_rng(seed)
+    phi, y = rng.normal(size=(n, 5)), rng.integers(0, 2, n).astype(float)
+    ridge = Ridge(Factors(list(range(n)), phi @ phi.T), y.tolist())
+    for number, lam in enumerate(LAMBDAS):
+        alpha = ridge.of_values[number] - m * ridge.of_ones[number]
+        w, b = direct_ridge(phi, y, m, lam)
+        assert np.allclose(phi.T @ alpha, w, atol=1e-9)
+        assert np.allclose(lam * alpha.sum(), b, atol=1e-9)
+        for i in range(n):
+            others = np.arange(n) != i
+            w, b = direct_ridge(phi[others], y[others], m, lam)
+            left_out = y[i] - m - b - w @ phi[i]
+            assert np.allclose(ridge.residuals(number, np.full(n, m))[i], left_out, atol=1e-8)
+        new = rng.normal(size=5)
+        new /= np.linalg.norm(new)
+        # The posterior of w.phi + b, with prior variances 1 for w and lam for b, and noise lam.
+        design = np.column_stack([phi, np.ones(n)])
+        precision = design.T @ design / lam + np.diag([1.0] * 5 + [1 / lam])
+        at = np.append(new, 1.0)
+        assert np.allclose(ridge.variances(number, (phi @ new)[:, None])[0], at @ np.linalg.solve(precision, at))
+
+
+def small_refine(labels: Labels, features, **more) -> Refine:
+    return Refine(random_state=0, **more).fit(features, labels)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize("shrinkage", [None, 4.0])
+def test_single_answers_equal_starting_again(shrinkage, data_fixture, data):
+    features, labels, learner = data_fixture
+    labels = labels.take(None)
+    learner.shrinkage = shrinkage
+    learner.partial_fit(features, labels)
+    for _ in range(data.draw(st.integers(1, 8))):
+        item = data.draw(st.integers(0, len(labels) - 1))
+        concept = data.draw(st.sampled_from(np.flatnonzero(TAXONOMY.parents >= 0).tolist()))
+        value = data.draw(st.sampled_from([0, 1, None]))
+        if value is None:
+            labels.retract(item, concept, "imported")
+            labels.retract(item, concept, "annotated")
+        else:
+            labels.record(item, concept, value, "annotated")
+        learner.partial_fit(features, labels, items=[item])
+    again = Refine(random_state=0, shrinkage=shrinkage)
+    again.taxonomy_, again.scaler_, again.coarse_ = learner.taxonomy_, learner.scaler_, learner.coarse_
+    again.partial_fit(features, labels)
+    assert learner.fine_.best == again.fine_.best
+    assert np.allclose(learner.fine_.weights, again.fine_.weights, atol=1e-8)
+    assert np.allclose(learner.fine_.biases, again.fine_.biases, atol=1e-8)
+    assert np.allclose(learner.variance(features), again.variance(features), atol=1e-8)
+    assert np.allclose(learner.predict_proba(features), again.predict_proba(features), atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def data_fixture():
+    features, labels = data()
+    steps, coarse_module.STEPS = coarse_module.STEPS, 60
+    learner = small_refine(labels, features)
+    coarse_module.STEPS = steps
+    return features, labels, learner
+
+
+def test_predictions_are_the_product_of_both_stages(data_fixture):
+    """Along the whole path, with the noisy-OR normalisation where children are exhaustive, written out by hand."""
+    features, labels, learner = data_fixture
+    learner.shrinkage = None
+    learner.partial_fit(features, labels)
+    x = torch.from_numpy(learner.scaler_.transform(features))
+    phi = learner.coarse_.features(x).numpy()
+    assert np.allclose(np.linalg.norm(phi, axis=1), 1)
+    fine = dict(
+        zip(learner.fine_.concepts.tolist(), (phi @ learner.fine_.weights.T + learner.fine_.biases).T, strict=True)
+    )
+    q = {TAXONOMY.names[concept]: np.clip(values, 1e-3, 1) for concept, values in fine.items()}
+    assert "apple" not in q  # an only child follows its parent
+    p = dict(zip(["animal", "food", "sky"], learner.coarse_.probabilities(x).double().numpy().T, strict=True))
+    animal = 1 - (1 - q["cat"]) * (1 - q["dog"])
+    dog = 1 - (1 - q["poodle"]) * (1 - q["pug"])
+    by_hand = {
+        "cat": p["animal"] * q["cat"] / animal,
+        "poodle": p["animal"] * q["dog"] / animal * q["poodle"] / dog,
+        "pug": p["animal"] * q["dog"] / animal * q["pug"] / dog,
+        "apple": p["food"],
+        "sun": p["sky"] * q["sun"],
+        "moon": p["sky"] * q["moon"],
+    }
+    scores = learner._scores(*learner._both_stages(x)).numpy()
+    for name, expected in by_hand.items():
+        assert np.allclose(scores[:, TAXONOMY.index(name)], expected, atol=2e-5), name
+    order = np.argsort(scores, axis=None)
+    assert (np.diff(learner.predict_proba(features).ravel()[order]) >= -1e-7).all()  # calibration keeps the ranking
+
+
+def test_leave_one_out_never_saw_the_item(data_fixture):
+    features, labels, learner = data_fixture
+    learner.partial_fit(features, labels)
+    fine = learner.fine_
+    items, scores = learner.leave_one_out()
+    assert set(items) == set(range(20))
+    for place, item in enumerate(items[:5]):
+        slots = np.array([slot for other, slot in fine.slot_of.items() if other != item])
+        mine = fine.slot_of[item]
+        given = np.empty(len(fine.concepts))
+        for number, (concept, parent) in enumerate(zip(fine.concepts, fine.parents, strict=True)):
+            answered = slots[(fine.states[slots, parent] == 1) & (fine.states[slots, concept] != UNKNOWN)]
+            w, b = direct_ridge(fine.features[answered], fine.states[answered, concept], fine.offsets[number], fine.lam)
+            given[number] = fine.offsets[number] + b + w @ fine.features[mine]
+        x = torch.from_numpy(learner.scaler_.transform(features[[item]]))
+        unseen = learner.coarse_.nets[learner.coarse_.folds[item]]
+        with torch.no_grad():
+            coarse = unseen(x).sigmoid().double()
+        expected = learner._scores(coarse, torch.from_numpy(given[None])).numpy()[0]
+        assert np.allclose(scores[place], expected, atol=1e-6)
+    assert set(learner.estimate()) == {"p@1", "p@3", "p@5"}
+
+
+def test_folds_cover_all_items_and_hold_them_out(monkeypatch):
+    features, labels = data()
+    seen: dict[int, set[int]] = {}
+    from ramify.learners.base import Inputs
+
+    number = [-1]
+    original = Inputs.__getitem__
+    make = coarse_module.MLP
+
+    def counting(*args, **more):
+        number[0] += bool(more)  # the net that is trained is made with dropout
+        return make(*args, **more)
+
+    def watched(self, items):
+        if number[0] >= 0 and torch.is_grad_enabled():
+            seen.setdefault(number[0], set()).update(items.tolist())
+        return original(self, items)
+
+    monkeypatch.setattr(coarse_module, "MLP", counting)
+    monkeypatch.setattr(Inputs, "__getitem__", watched)
+    folds = Refine(random_state=0).fit(features, labels).coarse_.folds
+    monkeypatch.undo()
+    assert sorted(np.bincount(folds)) == [20, 20, 20]
+    for net in range(3):
+        trained_on = {item for item in seen[net] if folds[item] != net}
+        assert len(trained_on) >= 39
+        held_out = set(np.flatnonzero(folds == net).tolist())
+        assert len(seen[net] & held_out) <= 1 or net == 2  # the last block also fits the centres
+
+
+def test_apply_is_the_product_with_the_features():
+    torch.manual_seed(0)
+    nets = [MLP(6, 3, (8, 7)).eval() for _ in range(3)]
+    stage = CoarseStage(nets, np.zeros(0, np.intp), [0.1 * torch.randn(6), *(0.1 * torch.randn(8) for _ in nets)])
+    x, weights = torch.randn(9, 6), torch.randn(6 + 3 * 8, 4)
+    coarse, products = stage.apply(x, weights)
+    assert torch.allclose(products, (stage.features(x) @ weights.double()).float(), atol=1e-5)
+    assert torch.allclose(coarse, stage.probabilities(x), atol=1e-6)
+
+
+def test_beliefs_respect_what_is_known(data_fixture):
+    features, labels, learner = data_fixture
+    learner.partial_fit(features, labels)
+    beliefs, states = learner.beliefs(features, labels), labels.states()
+    assert np.array_equal(beliefs[states != UNKNOWN], states[states != UNKNOWN])
+    unknown = beliefs[states == UNKNOWN]
+    assert ((unknown > 0) & (unknown < 1)).any()
+
+
+def test_the_coarse_stage_is_kept_and_found_again(tmp_path, monkeypatch):
+    features, labels = data()
+    first = Refine(random_state=0, memory=str(tmp_path)).fit(features, labels)
+    assert len(list(tmp_path.iterdir())) == 1
+
+    def refuse(*_, **__):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(CoarseStage, "fitted", refuse)
+    second = Refine(random_state=0, memory=str(tmp_path)).fit(features, data(warm=5)[1])
+    assert np.array_equal(
+        second.coarse_.probabilities(torch.zeros(1, 12)), first.coarse_.probabilities(torch.zeros(1, 12))
+    )
+    with pytest.raises(AssertionError, match="trained again"):
+        Refine(random_state=1, memory=str(tmp_path)).fit(features, labels)
+
+
+def test_calibration_moves_counts_towards_the_truth():
+    rng = np.random.default_rng(1)
+    taxonomy = Taxonomy({"animal": {"exhaustive": True, "children": [f"a{n}" for n in range(6)]}})
+    fine = np.zeros((300, 6), int)
+    fine[np.arange(300), rng.integers(0, 6, 300)] = 1
+    features = fine @ rng.normal(size=(6, 10)) + rng.normal(size=(300, 10))
+    labels = Labels(taxonomy, np.ones((300, 1), int))
+    items, concepts = np.divmod(np.arange(150 * 6), 6)
+    labels.record(items, concepts, fine[items, concepts], "annotated")
+    learner = Refine(random_state=0).fit(features, labels)
+    found = learner.predict_proba(features[150:]).sum(axis=1).mean()
+    assert 0.8 < found < 1.2  # one label an item is true
