@@ -114,7 +114,7 @@ def compare(
             epochs=epochs,
             exhaustive=not not_exhaustive,
             how=engine,
-            report=lambda r: live.update(as_rich(*comparison(comparing.summary(r)), title=title(len(r), seen))),
+            report=lambda r: live.update(as_rich(comparing.summary(r), title(len(r), seen))),
         )
     written = [*learning_curves(results, out), *recovery_curves(results, out)]
     (out / "table.md").write_text(as_markdown(*comparison(comparing.summary(results))) + "\n", encoding="utf-8")

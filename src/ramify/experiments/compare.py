@@ -125,7 +125,7 @@ def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: 
     chosen = LEARNERS[kind]
     settings: dict[str, Any] = {"random_state": seed}
     if issubclass(chosen, NetLearner):
-        if kind in ("leml", "one-class", "pseudo-label") and n_warm >= MANY_WARM:
+        if kind == "pseudo-label" and n_warm >= MANY_WARM:
             settings["warm_weight"] = 5.0
         if epochs is not None:
             settings["epochs"] = epochs

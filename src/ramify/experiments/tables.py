@@ -19,8 +19,7 @@ def comparison(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[
         for metric in METRICS:
             values = {name: (cells.get((ratio, warm, name)) or {}).get(metric) for name in learners}
             rivals = [v for name, v in values.items() if v is not None and name not in UPPER_BOUNDS]
-            size = f"{warm}" if ratio is None else f"{ratio:g} ({warm})"
-            line = [size, metric.upper()]
+            line = [_size({"ratio": ratio, "warm": warm}), metric.upper()]
             for name, value in values.items():
                 if value is None:
                     line.append("")
@@ -48,9 +47,29 @@ def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def as_rich(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
-    """A table for the terminal, the best in bold."""
-    table = Table(*header, title=title or None)
-    for row in rows:
-        table.add_row(*(f"[bold]{c.strip('*')}[/bold]" if c.startswith("**") else c for c in row))
+def as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
+    """The same numbers for a terminal, where nine learners do not fit side by side: a line each, the best in bold."""
+    table = Table(title=title or None)
+    for name in ("warm", "learner", *(metric.upper() for metric in METRICS), "recovery F1-loss", "seeds"):
+        table.add_column(name, justify="left" if name == "learner" else "right", no_wrap=True)
+    _, rows = comparison(summary)
+    texts: dict[tuple[str, str], list[str]] = {}
+    learners = list(dict.fromkeys(row["learner"] for row in summary))
+    for size, _, *line in rows:
+        for name, text in zip(learners, line, strict=True):
+            texts.setdefault((size, name), []).append(text)
+    cells = {(_size(row), row["learner"]): row for row in summary}
+    for place, ((size, name), line) in enumerate(texts.items()):
+        if (size, name) not in cells:
+            continue
+        row = cells[size, name]
+        lost = row["recovery_f1_loss"]
+        shown = [f"[bold]{text.strip('*')}[/bold]" if text.startswith("**") else text for text in line]
+        last = (place + 1) % len(learners) == 0
+        recovered = "" if lost is None else f"{lost:.3f}"
+        table.add_row(size, name, *shown, recovered, str(row["seeds"]), end_section=last)
     return table
+
+
+def _size(row: dict[str, Any]) -> str:
+    return f"{row['warm']}" if row["ratio"] is None else f"{row['ratio']:g} ({row['warm']})"

@@ -1,6 +1,6 @@
 """The fine stage: a ridge regression for every concept below another, what they have in common, and their estimates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +52,18 @@ class FineStage:
         self._weights_of = -1
         self._choose(range(len(self.ridges)))
 
-    def update(self, item: int, features: Floats, coarse: Floats, states: NDArray[np.int8]) -> None:
-        """Take in what is now known of one item; equal to fitting everything again."""
+    def update(self, item: int, states: NDArray[np.int8], look: Callable[[], tuple[Floats, Floats]]) -> None:
+        """Take in what is now known of one item; equal to fitting everything again.
+
+        ``look`` gives its features and out-of-fold coarse probabilities, and is called when the item is new.
+        """
         if item not in self.slot_of:
             slot = self.slot_of[item] = len(self.slot_of)
             self.features, self.coarse, self.states = (
                 _with_room(array, slot) for array in (self.features, self.coarse, self.states)
             )
-            self.features[slot], self.coarse[slot], self.states[slot] = features, coarse, -1
+            self.states[slot] = -1
+            self.features[slot : slot + 1], self.coarse[slot : slot + 1] = look()
         slot = self.slot_of[item]
         was = (self.states[slot, self.parents] == RELEVANT) & (self.states[slot, self.concepts] >= 0)
         now = (states[self.parents] == RELEVANT) & (states[self.concepts] >= 0)

@@ -22,6 +22,8 @@ class LEML(NetLearner):
     """
 
     name: ClassVar[str] = "leml"
+    lr: float = 3e-4
+    warm_weight: float = 5.0
     rank: int | None = None
 
     def _make_net(self, n_inputs: int) -> nn.Module:

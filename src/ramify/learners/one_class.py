@@ -18,6 +18,7 @@ class OneClass(NetLearner):
     """A net that takes every unknown entry of the pool for relevant, with the weight ``unknown_weight``."""
 
     name: ClassVar[str] = "one-class"
+    warm_weight: float = 5.0
     unknown_weight: float = 0.05
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -57,23 +58,24 @@ class Refine(Learner):
         if items is None:
             return self._fit_fine(self._go_on(X, labels), labels)
         for item in np.atleast_1d(np.asarray(items, np.intp)):
-            self.fine_.update(int(item), *(part[0] for part in self._look_at(X, labels, np.array([item]))))
+            states = labels.states(item, np.arange(len(self.taxonomy_)))[0]
+            self.fine_.update(int(item), states, partial(self._look_at, X, np.array([item])))
         self._platt = None
         return self
 
     def _fit_fine(self, features: Any, labels: Labels) -> Self:
         items = answered_items(labels)
         self.fine_ = FineStage(self.taxonomy_, self.shrinkage)
-        self.fine_.fit(items, *self._look_at(features, labels, items))
+        states = labels.states(items, np.arange(len(self.taxonomy_)))
+        self.fine_.fit(items, *self._look_at(features, items), states)
         self._platt = None
         return self
 
-    def _look_at(self, features: Any, labels: Labels, items: Index) -> tuple[Any, Any, NDArray[np.int8]]:
-        """What the fine stage remembers of items: phi, out-of-fold P(c | x), the states of all concepts."""
+    def _look_at(self, features: Any, items: Index) -> tuple[Any, Any]:
+        """What the fine stage remembers of training items besides their states: phi, and out-of-fold P(c | x)."""
         x = self._scaled(features[items])
         coarse = self.coarse_.out_of_fold(x, self.coarse_.folds[items])
-        states = labels.states(items, np.arange(len(self.taxonomy_)))
-        return self.coarse_.features(x).cpu().numpy(), coarse.double().cpu().numpy(), states
+        return self.coarse_.features(x).cpu().numpy(), coarse.double().cpu().numpy()
 
     def _scaled(self, features: Any) -> Tensor:
         return torch.from_numpy(self.scaler_.transform(features)).to(pick_device(self.device))

@@ -9,9 +9,12 @@ alpha = A^-1 y - m A^-1 1, and both are kept. The exact leave-one-out residual i
 of a grid. One more answer adds one row to the Cholesky factor of A: O(n^2), and equal to starting again.
 """
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dtrtri, dtrtrs
 
 Floats = NDArray[np.float64]
 
@@ -55,16 +58,17 @@ class Factors:
 
     def first(self, n: int) -> "Factors":
         """A copy of the first n rows, to be continued differently."""
-        copy = Factors([], np.zeros((0, 0)))
-        copy.slots, copy.gram, copy.lower = self.slots[:n], self.gram.copy(), self.lower.copy()
-        return copy
+        other = copy(self)
+        other.slots, other.gram, other.lower = self.slots[:n], self.gram.copy(), self.lower.copy()
+        return other
 
 
 def solve(lower: Floats, right: Floats, *, transposed: bool = False) -> Floats:
     """L^-1 right, or L'^-1 right."""
     if not len(lower):
         return right
-    found: Floats = solve_triangular(lower, right, lower=True, trans=int(transposed), check_finite=False)
+    # The factor lies row by row, which LAPACK reads as its transpose: an upper triangle.
+    found: Floats = dtrtrs(lower.T, right, lower=0, trans=0 if transposed else 1)[0]
     return found
 
 
@@ -123,9 +127,24 @@ class Ridge:
 
     def without(self, slot: int) -> "Ridge":
         """The same without one answer."""
-        keep = [place for place, other in enumerate(self.slots) if other != slot]
-        factors = Factors([self.slots[place] for place in keep], self.factors.gram[np.ix_(keep, keep)])
-        return Ridge(factors, [self.values[place] for place in keep])
+        n, gone = len(self), self.slots.index(slot)
+        keep = [place for place in range(n) if place != gone]
+        fewer = copy(self)
+        fewer.factors = Factors([self.slots[place] for place in keep], self.factors.gram[np.ix_(keep, keep)])
+        fewer.values = [self.values[place] for place in keep]
+        fewer.of_values, fewer.of_ones, fewer.diagonal = (
+            np.delete(part, gone, axis=1) for part in (self.of_values, self.of_ones, self.diagonal)
+        )
+        unit = np.eye(n)[gone]
+        for number in range(len(LAMBDAS)):
+            lower = self.factors.lower[number, :n, :n]
+            u = solve(lower, solve(lower, unit), transposed=True)  # the column of A^-1 that goes
+            rest, u = u[gone], u[keep]
+            fewer.of_values[number] -= u * (self.of_values[number, gone] / rest)
+            fewer.of_ones[number] -= u * (self.of_ones[number, gone] / rest)
+            fewer.diagonal[number] -= np.square(u) / rest
+        fewer._sum_up()
+        return fewer
 
     def residuals(self, number: int, offsets: Floats) -> Floats:
         """Exact leave-one-out residuals for one lambda, given the offset that each left-out answer would see."""
@@ -143,7 +162,8 @@ class Ridge:
         of_ones, diagonal = np.zeros((2, len(LAMBDAS), n))
         for number in range(len(LAMBDAS)):
             lower = self.factors.lower[number, :n, :n]
-            diagonal[number] = np.square(solve(lower, np.eye(n))).sum(axis=0)
+            if n:
+                diagonal[number] = np.square(dtrtri(lower, lower=1)[0]).sum(axis=0)
             of_ones[number] = solve(lower, solve(lower, np.ones(n)), transposed=True)
         return of_ones, diagonal
 

@@ -23,6 +23,7 @@ from ramify.metrics import precision_at_k
 from ramify.nets import MLP, pick_device
 from ramify.taxonomy import Index
 
+LOOK_EVERY = 15  # steps between looks at the validation part: the best moment may come early in the first epoch
 SHORTEST_EPOCH = 50  # steps: a handful of warm items would otherwise make epochs of one step
 
 
@@ -156,20 +157,18 @@ class NetLearner(Learner):
         with Progress(disable=not self.verbose) as progress:
             bar = progress.add_task(self.name, total=epochs * steps, completed=len(self.history_) * steps)
             for epoch in range(len(self.history_), epochs):
-                losses = [
-                    self._step(inputs, labels, items, lambda: progress.advance(bar))
-                    for items in self._batches(drawn_from, steps)
-                ]
+                losses, looks = [], []
+                for step, items in enumerate(self._batches(drawn_from, steps), start=1):
+                    losses.append(self._step(inputs, labels, items))
+                    progress.advance(bar)
+                    if validation is not None and (step % LOOK_EVERY == 0 or step == steps):
+                        looks.append(self._look(validation))
+                        if looks[-1]["validation"] > best:
+                            best = looks[-1]["validation"]
+                            self._best = {name: value.clone() for name, value in self._averaged.items()}
                 record = {"epoch": epoch + 1, "loss": float(np.mean(losses)), **self._progress(labels, truth)}
-                if validation is not None:
-                    probabilities = self.predict_proba(validation.features)
-                    states = validation.labels.states()
-                    ks = [k for k in (1, 3, 5) if k <= states.shape[1]]
-                    record |= {f"p@{k}": precision_at_k(states, probabilities, k) for k in ks}
-                    record["validation"] = float(np.mean([record[f"p@{k}"] for k in ks]))
-                    if record["validation"] > best:
-                        best = record["validation"]
-                        self._best = {name: value.clone() for name, value in self._averaged.items()}
+                if looks:  # the figures of the epoch's end, and the best that was seen on the way
+                    record |= looks[-1] | {"validation": max(look["validation"] for look in looks)}
                 self.history_.append(record)
                 for callback in callbacks:
                     callback.on_epoch_end(self, record)
@@ -182,9 +181,16 @@ class NetLearner(Learner):
             del self._best
         return self
 
+    def _look(self, validation: Dataset) -> dict[str, float]:
+        """Precision@k on the validation part, and their mean, by which the best moment is chosen."""
+        states, probabilities = validation.labels.states(), self.predict_proba(validation.features)
+        ks = [k for k in (1, 3, 5) if k <= states.shape[1]]
+        found = {f"p@{k}": precision_at_k(states, probabilities, k) for k in ks}
+        return {**found, "validation": float(np.mean(list(found.values())))}
+
     def _batches(self, drawn_from: Index, steps: int) -> Iterable[Index]:
         size = min(self.batch_size, len(drawn_from))
-        for _ in range(math.ceil(steps * size / len(drawn_from))):
+        while steps:
             shuffled = drawn_from[torch.randperm(len(drawn_from), generator=self._generator).numpy()]
             for first in range(0, len(shuffled) - size + 1, size):
                 if steps == 0:
@@ -192,7 +198,7 @@ class NetLearner(Learner):
                 steps -= 1
                 yield shuffled[first : first + size]
 
-    def _step(self, inputs: Inputs, labels: Labels, items: Index, advance: Callable[[], None]) -> float:
+    def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
         self.net_.train()
         loss = self._loss(items, inputs[items], labels)
         if self._warm_x is not None and self.warm_weight:
@@ -207,7 +213,6 @@ class NetLearner(Learner):
             state = self.net_.state_dict()
             floats = [name for name, value in state.items() if value.is_floating_point()]
             torch._foreach_lerp_([self._averaged[name] for name in floats], [state[name] for name in floats], 1 - decay)
-        advance()
         return float(loss.detach())
 
     def _draw_warm(self) -> tuple[Tensor, Tensor]:

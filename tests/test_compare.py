@@ -1,0 +1,121 @@
+"""ramify compare: the table, resuming, figures, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ramify.experiments import compare as comparing
+from ramify.experiments.tables import as_markdown, comparison
+from ramify.learners import LEARNERS, coarse_stage
+from test_cli import ramify
+from test_data import bundle
+
+ROW = {"learner", "ratio", "warm", "seed", "p@1", "p@3", "p@5", "recovery_f1_loss", "seconds"}
+
+
+@pytest.fixture
+def scenes_folder(tmp_path):
+    from ramify.readers import scenes
+
+    scenes.read(160).save(tmp_path / "scenes")
+    return tmp_path / "scenes"
+
+
+def test_the_command_prints_the_table_and_goes_on_where_it_stopped(scenes_folder, tmp_path):
+    arguments = [
+        "compare", scenes_folder, "--learners", "leml,pseudo-label,noisy-or", "--warm", "8,16", "--seeds", "2",
+        "--epochs", "1", "--out", tmp_path / "out", "--json", tmp_path / "r.json", "--engine", "serial",
+    ]  # fmt: skip
+    result = ramify(*arguments)
+    assert result.returncode == 0, result.stderr
+    written = json.loads((tmp_path / "r.json").read_text())
+    assert written["command"] == "compare"
+    assert written["data"] == str(scenes_folder)
+    assert [set(row) for row in written["rows"]] == [ROW] * 12
+    assert {row["ratio"] for row in written["rows"]} == {None}
+    by_hand = [r["p@1"] for r in written["rows"] if r["learner"] == "leml" and r["warm"] == 8]
+    (row,) = [r for r in written["summary"] if r["learner"] == "leml" and r["warm"] == 8]
+    assert row["p@1"] == pytest.approx(np.mean(by_hand))
+    assert row["p@1_std"] == pytest.approx(np.std(by_hand, ddof=1))
+    assert row["recovery_f1_loss"] is None
+    for name in ("learning-curves-8", "learning-curves-16", "recovery-8", "recovery-16"):
+        assert (tmp_path / "out" / f"{name}.png").stat().st_size > 5000
+        assert (tmp_path / "out" / f"{name}.svg").stat().st_size > 5000
+
+    cells = sorted((tmp_path / "out" / "cells").iterdir())
+    assert len(cells) == 12
+    before = {cell: cell.stat().st_mtime_ns for cell in cells}
+    cells[3].unlink()
+    cells[5].write_text('{"settings": ')  # cut off
+    assert ramify(*arguments).returncode == 0
+    changed = [cell for cell in cells if cell.stat().st_mtime_ns != before[cell]]
+    assert changed == [cells[3], cells[5]]
+
+    def numbers(text):
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in json.loads(text)["rows"]]
+
+    assert numbers((tmp_path / "r.json").read_text()) == numbers(json.dumps(written))
+
+
+def test_other_settings_are_computed_anew(scenes_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(coarse_stage, "STEPS", 50)
+    cells = comparing.plan(str(scenes_folder), ["leml"], [-3], True, 1, True)
+    assert cells == [comparing.Cell("leml", 14, -3, 0)]
+    for epochs in (1, 2):
+        (found,) = comparing.compare(str(scenes_folder), cells, tmp_path / "out", epochs=epochs, how="serial")
+        assert len(found["history"]) == epochs
+
+
+def test_every_learner_can_be_compared(scenes_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(coarse_stage, "STEPS", 50)
+    names = [*LEARNERS, *comparing.VARIANTS]
+    cells = comparing.plan(str(scenes_folder), names, [12], False, 1, True)
+    seen = []
+    results = comparing.compare(
+        str(scenes_folder), cells, tmp_path / "out", epochs=1, how="serial", report=lambda r: seen.append(len(r))
+    )
+    assert seen == list(range(len(names) + 1))
+    assert [result["learner"] for result in results] == names
+    recovered = {r["learner"] for r in results if r["recovery_f1_loss"] is not None}
+    assert recovered == {n for n in names if n.startswith(("pseudo-label", "refine", "noisy-or"))}
+    for result in results:
+        assert 0 < result["p@1"] <= 1
+        assert 0 < result["unknown_share"] < 1
+
+
+def test_the_table_marks_the_best_but_never_the_upper_bound():
+    rows = [
+        {"learner": name, "ratio": None, "warm": 8, "p@1": value, "p@1_std": 0.01, "p@3": value, "p@3_std": None,
+         "p@5": None, "p@5_std": None}
+        for name, value in (("leml", 0.5), ("refine", 0.75), ("all-labels", 0.9))
+    ]  # fmt: skip
+    header, lines = comparison(rows)
+    assert header == ["warm", "metric", "leml", "refine", "all-labels"]
+    assert lines[0] == ["8", "P@1", "0.500 ± 0.010", "**0.750 ± 0.010**", "0.900 ± 0.010"]
+    assert lines[1] == ["8", "P@3", "0.500", "**0.750**", "0.900"]
+    assert lines[2] == ["8", "P@5", "", "", ""]
+    assert as_markdown(header, lines).splitlines()[1] == "|---|---|---|---|---|"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--learners", "magic"], "there is no learner 'magic': choose among fully-supervised, leml"),
+        (["--warm", "ten"], "--warm takes numbers separated by commas, not 'ten'"),
+        (["--seeds", "0"], "0 seeds: give at least 1"),
+        (["--warm", "999"], "a warm set of 999 cannot be drawn from 3 training items"),
+        (["--engine", "magic", "--warm", "1"], "there is no engine 'magic': choose 'serial' or 'processes'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path, arguments, message):
+    path = bundle(tmp_path / "b.npz")
+    result = ramify("compare", path, "--out", tmp_path / "out", *arguments)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"ramify: {message}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_labels_alone_cannot_be_learned_from(tmp_path):
+    path = bundle(tmp_path / "b.npz", X=None)
+    assert ramify("compare", path).stderr == f"ramify: {path} has no features, only labels: learners need features\n"
