@@ -3,14 +3,14 @@
 import sys
 from pathlib import Path
 
-from ramify.cli import inspect
+from ramify.cli import compare, inspect
 from ramify.readers import scenes
 
-SCENES = 4000
+SCENES, WARM = 4000, 16
 
 
 def main(folder: Path) -> None:
-    """Draw the scenes once, show what they hold, and say what comes next."""
+    """Draw the scenes once, show what they hold, and teach all learners from a handful of fine labels."""
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / "scenes"
     if not data.exists():
@@ -19,8 +19,10 @@ def main(folder: Path) -> None:
     inspect(str(data))
     sheet = folder / "scenes.png"
     scenes.contact_sheet(seed=0, count=24).save(sheet)
-    print(f"\n24 of the scenes are in {sheet}.")
-    print("Next: teach a learner the 20 fine concepts from the 5 coarse ones and a handful of answers.")
+    print(f"\n24 of the scenes are in {sheet}.\n")
+    print(f"Now {WARM} scenes get their fine labels; all others keep only the coarse ones.", flush=True)
+    compare(str(data), warm=str(WARM), seeds=1, out=folder / "compare", json_file=folder / "compare.json")
+    print("Next: let Ramify choose which questions to ask.")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """ramify compare: the table, resuming, figures, and what is refused."""
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -58,6 +61,28 @@ def test_the_command_prints_the_table_and_goes_on_where_it_stopped(scenes_folder
     assert numbers((tmp_path / "r.json").read_text()) == numbers(json.dumps(written))
 
 
+def test_a_killed_run_goes_on_and_ends_the_same(scenes_folder, tmp_path):
+    def arguments(out):
+        sizes = ["--learners", "leml", "--warm", "8", "--seeds", "4", "--epochs", "1", "--engine", "serial"]
+        return ["compare", scenes_folder, *sizes, "--out", tmp_path / out, "--json", tmp_path / f"{out}.json"]
+
+    cells = tmp_path / "killed" / "cells"
+    command = [sys.executable, "-c", "from ramify.cli import main; main()", *map(str, arguments("killed"))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and not (cells.exists() and any(cells.iterdir())):
+            time.sleep(0.01)
+        process.kill()
+    assert 1 <= len([cell for cell in cells.iterdir() if cell.name.startswith("leml")]) < 4
+    for out in ("killed", "whole"):
+        assert ramify(*arguments(out)).returncode == 0
+
+    def numbers(out):
+        rows = json.loads((tmp_path / f"{out}.json").read_text())["rows"]
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+    assert numbers("killed") == numbers("whole")
+
+
 def test_other_settings_are_computed_anew(scenes_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(coarse_stage, "STEPS", 50)
     cells = comparing.plan(str(scenes_folder), ["leml"], [-3], True, 1, True)
@@ -102,6 +127,7 @@ def test_the_table_marks_the_best_but_never_the_upper_bound():
     ("arguments", "message"),
     [
         (["--learners", "magic"], "there is no learner 'magic': choose among fully-supervised, leml"),
+        (["--warm", ","], "--warm takes numbers separated by commas, not ','"),
         (["--warm", "ten"], "--warm takes numbers separated by commas, not 'ten'"),
         (["--seeds", "0"], "0 seeds: give at least 1"),
         (["--warm", "999"], "a warm set of 999 cannot be drawn from 3 training items"),

@@ -125,9 +125,12 @@ def compare(
 
 def _numbers(text: str, option: str) -> list[float]:
     try:
-        return [float(number) for number in text.split(",") if number.strip()]
+        found = [float(number) for number in text.split(",") if number.strip()]
     except ValueError:
-        raise RamifyError(f"{option} takes numbers separated by commas, not {text!r}") from None
+        found = []
+    if not found:
+        raise RamifyError(f"{option} takes numbers separated by commas, not {text!r}")
+    return found
 
 
 def main() -> None:
