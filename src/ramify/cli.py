@@ -54,13 +54,13 @@ def inspect(
     from ramify.summary import concept_rows, facts
 
     dataset = read(path, exhaustive=not not_exhaustive)
-    console.print(Text(str(path), style="bold"))
+    console.print(Text(str(path), style="bold"), soft_wrap=True)
     grid = Table.grid(padding=(0, 2))
     for name, fact in facts(dataset):
         grid.add_row(Text(name, style="dim"), Text(fact))
     console.print(grid)
     for contradiction in dataset.labels.contradictions()[:10]:
-        console.print(Text(f"  {contradiction}"))
+        console.print(Text(f"  {contradiction}"), soft_wrap=True)
     table = Table("concept", box=None, header_style="dim")
     for column in ("relevant", "irrelevant", "unknown"):
         table.add_column(column, justify="right")

@@ -17,7 +17,8 @@ def facts(dataset: Dataset) -> list[tuple[str, str]]:
     items: 2
     features: none
     concepts: 1 coarse, 2 fine
-    entries: 4 (2 items x 2 fine concepts), 2 of them open: their parent is not known irrelevant
+    entries: 4 (2 items x 2 fine concepts)
+    open: 2, whose parent is not known irrelevant
     known: 2: 0 annotated, 0 imported, 2 deduced
     unknown: 2
     warm items: 1, whose fine entries are all known
@@ -36,11 +37,8 @@ def facts(dataset: Dataset) -> list[tuple[str, str]]:
         ("items", f"{len(dataset)}{_split(dataset)}"),
         ("features", _features(dataset)),
         ("concepts", f"{len(taxonomy.roots)} coarse, {f'{inner} between, ' if inner else ''}{len(leaves)} fine{said}"),
-        (
-            "entries",
-            f"{n_entries} ({len(dataset)} items x {len(leaves)} fine concepts), "
-            f"{labels.open_entries()[leaves].sum()} of them open: their parent is not known irrelevant",
-        ),
+        ("entries", f"{n_entries} ({len(dataset)} items x {len(leaves)} fine concepts)"),
+        ("open", f"{labels.open_entries()[leaves].sum()}, whose parent is not known irrelevant"),
         ("known", f"{n_entries - by_source[Source.UNKNOWN]}: {known}"),
         ("unknown", f"{by_source[Source.UNKNOWN]}"),
         ("warm items", f"{len(labels.warm_items())}, whose fine entries are all known"),
