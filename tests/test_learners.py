@@ -197,6 +197,8 @@ def test_any_module_can_take_the_place_of_the_mlp(tmp_path):
     for name in ("pseudo-label", "noisy-or"):
         learner = LEARNERS[name](module=make, epochs=1, random_state=0).fit(features, labels)
         learner.save(tmp_path / name)
+        with pytest.raises(RamifyError, match="was saved with a module of your own: give it again"):
+            ramify.load(tmp_path / name)
         again = ramify.load(tmp_path / name, module=make)
         assert np.array_equal(again.predict_proba(features), learner.predict_proba(features))
 

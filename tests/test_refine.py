@@ -95,6 +95,19 @@ def data_fixture():
     return features, labels, learner
 
 
+def test_items_that_came_later_can_be_answered(data_fixture):
+    features, labels, learner = data_fixture
+    learner.shrinkage = None
+    learner.partial_fit(features, labels)
+    more = np.concatenate([features, features[:1] + 1])
+    coarse = np.concatenate([labels.states(concepts=TAXONOMY.roots), [[1, 0, 0]]])
+    longer = Labels(TAXONOMY, coarse)
+    longer.record(60, "cat", 1, "annotated")
+    learner.partial_fit(more.tolist(), longer, items=60)
+    assert 60 in learner.fine_.slot_of
+    assert np.isfinite(learner.predict_proba(more)).all()
+
+
 def test_predictions_are_the_product_of_both_stages(data_fixture):
     """Along the whole path, with the noisy-OR normalisation where children are exhaustive, written out by hand."""
     features, labels, learner = data_fixture

@@ -98,10 +98,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         folder.mkdir(parents=True, exist_ok=True)
         arrays, rest = self._state()
         scaler = {"scaler.mean": self.scaler_.mean, "scaler.scale": self.scaler_.scale}
+        parameters = self.get_params(deep=False)
         head = {
             "format": FORMAT,
             "learner": self.name,
-            "parameters": {key: value for key, value in self.get_params(deep=False).items() if key != "module"},
+            "parameters": {key: value for key, value in parameters.items() if key != "module"},
+            "own_module": parameters.get("module") is not None,
             "taxonomy": self.taxonomy_.to_dict(),
             "by_row": self.scaler_.by_row,
             "rest": rest,
@@ -109,9 +111,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         with whole_file(folder / "arrays.safetensors") as draft:
             save_file({key: np.ascontiguousarray(value) for key, value in {**arrays, **scaler}.items()}, draft)
         with whole_file(folder / "learner.json") as draft:  # last: a folder without it is not a saved learner
-            draft.write_text(json.dumps(head, indent=1), encoding="utf-8")
+            draft.write_text(json.dumps(head, indent=1, default=int), encoding="utf-8")
 
     def _load(self, head: dict[str, Any], folder: Path) -> Self:
+        if head["own_module"] and self.get_params(deep=False)["module"] is None:
+            raise RamifyError(f"{folder} was saved with a module of your own: give it again, load(path, module=...)")
         arrays = load_file(folder / "arrays.safetensors")
         self.taxonomy_ = Taxonomy(head["taxonomy"])
         self.scaler_ = Scaler(arrays.pop("scaler.mean"), arrays.pop("scaler.scale"), head["by_row"])

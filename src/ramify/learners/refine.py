@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 from scipy.optimize import minimize
 from torch import Tensor
 
+from ramify.data.features import as_features
 from ramify.files import whole_file
 from ramify.labels import RELEVANT, Labels
 from ramify.learners.base import Inputs, Learner, answered_items
@@ -57,9 +58,10 @@ class Refine(Learner):
             return self.fit(X, labels)
         if items is None:
             return self._fit_fine(self._go_on(X, labels), labels)
+        features = as_features(X, check=False)
         for item in np.atleast_1d(np.asarray(items, np.intp)):
             states = labels.states(item, np.arange(len(self.taxonomy_)))[0]
-            self.fine_.update(int(item), states, partial(self._look_at, X, np.array([item])))
+            self.fine_.update(int(item), states, partial(self._look_at, features, np.array([item])))
         self._platt = None
         return self
 
@@ -74,7 +76,9 @@ class Refine(Learner):
     def _look_at(self, features: Any, items: Index) -> tuple[Any, Any]:
         """What the fine stage remembers of training items besides their states: phi, and out-of-fold P(c | x)."""
         x = self._scaled(features[items])
-        coarse = self.coarse_.out_of_fold(x, self.coarse_.folds[items])
+        # An item that came after the coarse stage was trained was seen by no net: any of them will do.
+        folds = self.coarse_.folds[np.where(items < len(self.coarse_.folds), items, 0)]
+        coarse = self.coarse_.out_of_fold(x, folds)
         return self.coarse_.features(x).cpu().numpy(), coarse.double().cpu().numpy()
 
     def _scaled(self, features: Any) -> Tensor:

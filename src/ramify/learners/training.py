@@ -112,6 +112,7 @@ class NetLearner(Learner):
             self.net_ = self._make_net(features.shape[1]).to(self._device)
         self._optimiser = self._make_optimiser()
         self._averaged = {name: value.detach().clone() for name, value in self.net_.state_dict().items()}
+        self._best: dict[str, Tensor] = {}  # the weights of the best moment, while a fit with validation goes on
         self.n_steps_ = 0
         self.history_ = []
         return self._train(features, labels, self.epochs, validation, truth, callbacks, checkpoint)
@@ -176,9 +177,8 @@ class NetLearner(Learner):
                     self._write_checkpoint(Path(checkpoint))
                 if validation is not None and _epochs_since_best(self.history_) >= self.patience:
                     break
-        if validation is not None and hasattr(self, "_best"):
-            self._averaged = self._best
-            del self._best
+        if validation is not None and self._best:
+            self._averaged, self._best = self._best, {}
         return self
 
     def _look(self, validation: Dataset) -> dict[str, float]:
@@ -260,7 +260,7 @@ class NetLearner(Learner):
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {f"net.{name}": value for name, value in self.net_.state_dict().items()}
         tensors |= {f"averaged.{name}": value for name, value in self._averaged.items()}
-        tensors |= {f"best.{name}": value for name, value in getattr(self, "_best", {}).items()}
+        tensors |= {f"best.{name}": value for name, value in self._best.items()}
         for number, state in self._optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if value is not None}
         tensors |= {f"extra.{name}": value for name, value in self._checkpoint_extra().items()}
@@ -284,8 +284,7 @@ class NetLearner(Learner):
         tensors = load_file(path, device=str(self._device))
         self.net_.load_state_dict(_part(tensors, "net."))
         self._averaged = _part(tensors, "averaged.")
-        if best := _part(tensors, "best."):
-            self._best = best
+        self._best = _part(tensors, "best.")
         optimiser = self._optimiser.state_dict()
         for key, value in _part(tensors, "optimiser.").items():
             number, name = key.split(".", 1)
@@ -299,7 +298,7 @@ class NetLearner(Learner):
         """What a checkpoint must agree on; ``epochs`` may grow."""
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k not in ("module", "epochs", "verbose")}
         identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
-        found: dict[str, Any] = json.loads(json.dumps(identity))
+        found: dict[str, Any] = json.loads(json.dumps(identity, default=int))
         return found
 
 
