@@ -17,6 +17,7 @@ check: $(READY)
 	.venv/bin/lint-imports
 
 bench: $(READY)
+	.venv/bin/python -m pip install --quiet --editable '.[bench]'
 	for script in labels meta_step refine; do .venv/bin/python benchmarks/$$script.py || exit 1; done
 
 clean:

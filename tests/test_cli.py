@@ -17,7 +17,7 @@ from test_data import bundle
 def ramify(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the installed command in a process of its own."""
     command = [sys.executable, "-c", "from ramify.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
 
 
 def test_inspect_shows_what_a_person_wants_to_see_first(tmp_path):

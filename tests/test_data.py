@@ -3,6 +3,7 @@
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,7 +99,28 @@ def test_features_of_any_kind_are_kept(tmp_path):
         assert np.array_equal(taken.toarray() if scipy.sparse.issparse(taken) else taken, values[1:])
 
 
+def test_an_interrupted_save_keeps_the_old_folder(tmp_path, monkeypatch):
+    data = Dataset.load(bundle(tmp_path / "b.npz"))
+    data.save(tmp_path / "d")
+    rename = Path.rename
+
+    def interrupt(self, target):
+        if str(self).endswith(".draft"):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        data.take([0]).save(tmp_path / "d")
+    assert same(Dataset.load(tmp_path / "d"), data)
+    assert sorted(os.listdir(tmp_path)) == ["b.npz", "d"]
+
+
 BAD_BUNDLES = {
+    "huge": (
+        {"X": np.array([[0.0, 1], [1, 1e39], [1, 1], [1, 1]])},
+        "the features of row 1, column 1 are 1e+39: replace what is not a finite number of at most 1e+18",
+    ),
     "missing": ({"Y": None, "parent": None}, "without Y, parent; the file needs Y, fine, coarse, parent"),
     "shape": (
         {"Y": np.zeros((4, 2), np.uint8)},

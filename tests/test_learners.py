@@ -7,11 +7,12 @@ from torch import nn
 
 import ramify
 from learner_checks import TAXONOMY, check_learner, data
-from ramify.data import Dataset
+from ramify.data import Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import LEARNERS, LEML, FullySupervised, PseudoLabel, Refine
 from ramify.learners import coarse_stage as coarse_module
+from ramify.learners.base import warm_items
 from ramify.learners.leml import masked_loss
 from ramify.learners.noisy_or import posterior
 from ramify.learners.one_class import one_class_loss
@@ -181,6 +182,8 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     LEML(**SMALL).fit(features, labels, checkpoint=tmp_path)
     with pytest.raises(RamifyError, match=r"holds a checkpoint of other settings: give another folder, or remove it$"):
         LEML(**SMALL | {"lr": 0.1}).fit(features, labels, checkpoint=tmp_path)
+    with pytest.raises(RamifyError, match=r"holds a checkpoint of other data: give another folder, or remove it$"):
+        LEML(**SMALL).fit(features + 1, labels, checkpoint=tmp_path)
     other = Labels(Taxonomy({"animal": ["cat", "dog"]}), np.ones((60, 1), int))
     with pytest.raises(
         RamifyError, match=r"holds a checkpoint of another taxonomy: give another folder, or remove it$"
@@ -201,6 +204,39 @@ def test_any_module_can_take_the_place_of_the_mlp(tmp_path):
             ramify.load(tmp_path / name)
         again = ramify.load(tmp_path / name, module=make)
         assert np.array_equal(again.predict_proba(features), learner.predict_proba(features))
+
+
+def test_a_fit_that_stopped_early_stays_where_it_is(tmp_path):
+    features, labels = data()
+
+    def fit():
+        learner = LEML(hidden=(16,), epochs=30, patience=1, random_state=0)
+        return learner.fit(features, labels, validation=as_dataset(), checkpoint=tmp_path)
+
+    first, again = fit(), fit()
+    assert first.history_ == again.history_
+    assert np.array_equal(first.predict_proba(features), again.predict_proba(features))
+
+
+def test_a_module_that_draws_at_random_is_repeatable():
+    features, labels = data()
+
+    def make(n_inputs: int, n_outputs: int) -> nn.Module:
+        return nn.Sequential(nn.Linear(n_inputs, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, n_outputs))
+
+    one, two = (PseudoLabel(module=make, epochs=1, random_state=0).fit(features, labels) for _ in range(2))
+    assert np.array_equal(one.predict_proba(features), two.predict_proba(features))
+
+
+def test_items_without_any_label_are_learned_from():
+    """A flat taxonomy, and items to which nothing applies, count as known like all others."""
+    features = data()[0]
+    flat = Labels.from_matrix(Taxonomy({"cat": None, "dog": None}), np.arange(120).reshape(60, 2) % 2)
+    assert FullySupervised(**SMALL).fit(features, flat).predict_proba(features).shape == (60, 2)
+    truth = np.zeros((60, 6), int)
+    truth[:20, 0] = 1
+    drawn = benchmark(Dataset(Labels.from_matrix(TAXONOMY, truth), features), warm=20)
+    assert warm_items(drawn.train.labels).tolist() == drawn.warm.tolist()
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------
@@ -254,6 +290,14 @@ def test_bad_input_is_refused_in_one_sentence(act, message):
     assert str(error.value) == message
 
 
+def test_a_fit_that_was_refused_leaves_nothing_behind():
+    learner = FullySupervised()
+    with pytest.raises(RamifyError):
+        learner.fit(data()[0], data(warm=0)[1])
+    with pytest.raises(RamifyError, match="has learned nothing yet"):
+        learner.predict_proba(data()[0])
+
+
 def test_a_damaged_or_foreign_folder_is_refused(tmp_path):
     features, labels = data()
     with pytest.raises(RamifyError, match="is not a learner that Ramify saved"):
@@ -275,6 +319,7 @@ def test_scaling_follows_the_kind_of_features():
     scaled = Scaler.fitted(dense).transform(dense)
     assert np.allclose(scaled.mean(axis=0), 0, atol=1e-4)
     assert np.allclose(scaled.std(axis=0), [1, 1, 0, 1], atol=1e-4)
+    assert (scaled[:, 2] == 0).all()
     tags = (rng.random((50, 64)) < 0.1).astype(np.uint8)
     scaler = Scaler.fitted(tags)
     assert scaler.by_row

@@ -1,5 +1,6 @@
 """The command line: it parses, calls, prints."""
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -97,6 +98,8 @@ def compare(
     sizes = _numbers(warm if warm is not None else ratios, "--warm" if warm is not None else "--ratios")
     cells = comparing.plan(path, names, sizes, warm is None, seeds, not not_exhaustive)
     out = out or Path("ramify-compare", Path(path).stem)
+    if json_file is not None and not json_file.parent.is_dir():
+        raise RamifyError(f"{json_file.parent} is not a folder: --json needs one that exists")
     start = time.monotonic()
 
     def title(done: int, at_start: list[int]) -> str:
@@ -106,16 +109,20 @@ def compare(
         return f"{path}: {done} of {len(cells)} cells{rest}"
 
     seen: list[int] = []
-    with Live(console=Console(), refresh_per_second=1) as live:
-        results = comparing.compare(
-            path,
-            cells,
-            out,
-            epochs=epochs,
-            exhaustive=not not_exhaustive,
-            how=engine,
-            report=lambda r: live.update(as_rich(comparing.summary(r), title(len(r), seen))),
-        )
+    try:
+        with Live(console=Console(), refresh_per_second=1) as live:
+            results = comparing.compare(
+                path,
+                cells,
+                out,
+                epochs=epochs,
+                exhaustive=not not_exhaustive,
+                how=engine,
+                report=lambda r: live.update(as_rich(comparing.summary(r), title(len(r), seen))),
+            )
+    except KeyboardInterrupt:
+        print(f"Interrupted. What was finished is kept in {out}: run the same command to go on.", file=sys.stderr)
+        raise typer.Exit(130) from None
     written = [*learning_curves(results, out), *recovery_curves(results, out)]
     (out / "table.md").write_text(as_markdown(*comparison(comparing.summary(results))) + "\n", encoding="utf-8")
     if json_file is not None:
@@ -128,7 +135,7 @@ def _numbers(text: str, option: str) -> list[float]:
         found = [float(number) for number in text.split(",") if number.strip()]
     except ValueError:
         found = []
-    if not found:
+    if not found or not all(map(math.isfinite, found)):
         raise RamifyError(f"{option} takes numbers separated by commas, not {text!r}")
     return found
 
@@ -140,6 +147,3 @@ def main() -> None:
     except RamifyError as error:
         Console(stderr=True).print(Text(f"ramify: {error}"), soft_wrap=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("ramify: interrupted; what was finished is kept, run the same command to go on")
-        sys.exit(130)

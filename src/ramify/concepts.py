@@ -191,7 +191,9 @@ def read_file(path: Path) -> Any:
         raise RamifyError(f"cannot be read as text ({error})") from None
     try:
         return json.loads(text, object_pairs_hook=_no_duplicates) if kind == "json" else yaml.load(text, _StrictLoader)
-    except (yaml.YAMLError, json.JSONDecodeError) as error:
+    except RamifyError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:  # an impossible date in YAML is a ValueError
         line = getattr(getattr(error, "problem_mark", None), "line", getattr(error, "lineno", 1) - 1) + 1
         raise RamifyError(f"line {line}: this is not valid {kind.upper()}") from None
     except RecursionError:

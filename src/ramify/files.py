@@ -25,6 +25,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     'whole'
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise RamifyError(f"{path}: there is no folder {path.parent} to write it to")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft{path.suffix}")
     try:
         yield draft

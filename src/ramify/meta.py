@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, jvp
 from torch.nn.functional import softplus
 
+from ramify.errors import RamifyError
 from ramify.nets import MLP
 
 __all__ = ["bce", "pseudo_label_gradient"]
@@ -53,7 +54,9 @@ def pseudo_label_gradient(
         return _gram(net, x, y, x_warm, y_warm, alpha)  # type: ignore[arg-type]
     if method == "jvp":
         return _jvp(net, x, y, x_warm, y_warm, alpha)
-    return _double_backward(net, x, y, x_warm, y_warm, alpha)
+    if method == "double-backward":
+        return _double_backward(net, x, y, x_warm, y_warm, alpha)
+    raise RamifyError(f"the method is 'auto', 'gram', 'jvp' or 'double-backward', not {method!r}")
 
 
 @torch.no_grad()

@@ -68,6 +68,9 @@ def pick_device(device: str) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.device(device)
+        found = torch.device(device)
     except RuntimeError:
         raise RamifyError(f"there is no device {device!r}: say 'auto', 'cpu' or 'cuda'") from None
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise RamifyError("this machine has no CUDA device: say 'auto' or 'cpu'")
+    return found

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, read_file
 from ramify.errors import RamifyError
+from ramify.files import whole_file
 
 __all__ = ["ConceptRef", "Index", "Taxonomy"]
 
@@ -232,7 +233,9 @@ class Taxonomy:
             if not 0 <= concept < len(self):
                 raise RamifyError(f"there is no concept number {concept}: this taxonomy numbers 0 to {len(self) - 1}")
             return int(concept)
-        wanted = concept if isinstance(concept, str) else ARROW.join(concept)  # type: ignore[arg-type]
+        if not isinstance(concept, str | tuple | list):
+            raise RamifyError(f"a concept is given by number, name or path, not as {concept!r}")
+        wanted = concept if isinstance(concept, str) else ARROW.join(concept)
         if wanted in self._by_path:
             return self._by_path[wanted]
         found = self._by_name.get(wanted, [])
@@ -254,7 +257,7 @@ class Taxonomy:
                 outside = concepts[(concepts < 0) | (concepts >= len(self))].flat[0]
                 self.index(outside)
             return concepts.astype(np.intp, copy=False)
-        if isinstance(concepts, str | int | np.integer):
+        if isinstance(concepts, str | int | np.integer) or not isinstance(concepts, Iterable):
             return np.array(self.index(concepts), np.intp)
         return np.array([self.index(concept) for concept in concepts], np.intp)
 
@@ -373,4 +376,5 @@ class Taxonomy:
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
         else:
             text = yaml.safe_dump(self.to_dict(), allow_unicode=True, sort_keys=False)
-        path.write_text(text, encoding="utf-8")
+        with whole_file(path) as draft:
+            draft.write_text(text, encoding="utf-8")

@@ -54,7 +54,10 @@ def known_labels(taxonomy: Taxonomy, truth: NDArray[Any]) -> Labels:
     coarse = np.stack([truth[:, parents == root].any(axis=1) for root in taxonomy.roots], axis=1)
     labels = Labels(taxonomy, coarse)
     place = {root: place for place, root in enumerate(taxonomy.roots.tolist())}
-    items, concepts = np.nonzero(coarse[:, [place[parent] for parent in parents.tolist()]])  # others are deduced
+    below_relevant = coarse[:, [place[parent] for parent in parents.tolist()]]
+    # What lies below an irrelevant concept is deduced; only where there is nothing else is it said, so that an item
+    # with no label at all counts as answered too.
+    items, concepts = np.nonzero(below_relevant | ~below_relevant.any(axis=1, keepdims=True))
     labels.record(items, concepts, truth[items, concepts], "imported")
     return labels
 

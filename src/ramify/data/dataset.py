@@ -107,6 +107,8 @@ class Dataset:
         """
         path = Path(path)
         if path.suffix == ".npz":
+            if self.payload is not None:
+                raise RamifyError("a bundle cannot hold texts or picture paths: save it as a folder instead")
             write_bundle(path, self.labels, self.features, self.ids, self.split)
             return
         if path.exists() and not (path / "dataset.json").is_file() and any(path.iterdir() if path.is_dir() else [path]):
@@ -118,6 +120,8 @@ class Dataset:
                 path.rename(old)
             draft.rename(path)
         finally:
+            if old.exists() and not path.exists():  # interrupted between the two: the old data stay
+                old.rename(path)
             shutil.rmtree(draft, ignore_errors=True)
             shutil.rmtree(old, ignore_errors=True)
 
@@ -134,7 +138,9 @@ class Dataset:
         if self.split is not None:
             np.save(folder / "split.npy", self.split, allow_pickle=False)
         if self.payload is not None:
-            (folder / "payload.json").write_text(json.dumps(list(self.payload), ensure_ascii=False), encoding="utf-8")
+            (folder / "payload.json").write_text(
+                json.dumps([str(text) for text in self.payload], ensure_ascii=False), encoding="utf-8"
+            )
         (folder / "dataset.json").write_text(json.dumps({"format": FORMAT, "items": len(self)}) + "\n")
 
     @classmethod

@@ -7,6 +7,7 @@ import scipy.sparse
 
 from ramify.errors import RamifyError
 
+LARGEST = 1e18  # nets count in single precision, and squares must fit into it
 BLOCK = 1 << 22  # numbers looked at once
 
 
@@ -34,12 +35,15 @@ def as_features(features: Any, *, check: bool = True) -> Any:
 
 def _check_finite(features: Any) -> None:
     rows = max(1, BLOCK // max(1, features.shape[1]))
+    largest = features.dtype.type(min(LARGEST, float(np.finfo(features.dtype).max)))
     for first in range(0, features.shape[0], rows):
         block = features[first : first + rows]
-        if not np.isfinite(block.data if scipy.sparse.issparse(block) else block).all():
+        values = block.data if scipy.sparse.issparse(block) else block
+        if not (np.abs(values) <= largest).all():  # false for NaN too
             dense = block.toarray() if scipy.sparse.issparse(block) else block
-            row, column = np.argwhere(~np.isfinite(dense))[0]
+            row, column = np.argwhere(~(np.abs(dense) <= largest))[0]
+            finite = f" of at most {LARGEST:g}" if np.isfinite(dense[row, column]) else ""
             raise RamifyError(
                 f"the features of row {first + row}, column {column} are {dense[row, column]}: "
-                "replace what is not a finite number"
+                f"replace what is not a finite number{finite}"
             )

@@ -6,7 +6,7 @@ import numpy as np
 
 from ramify.data.dataset import DEV, TEST, TRAIN, Dataset
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, UNKNOWN, Labels
+from ramify.labels import UNKNOWN, Labels
 from ramify.taxonomy import Index
 
 VALIDATION = 500  # items carved from train where the data have no dev split, at most a tenth of them
@@ -52,6 +52,8 @@ def benchmark(dataset: Dataset, *, ratio: float | None = None, warm: int | None 
     if not len(validation):
         carved = min(VALIDATION, len(shuffled) // 10)
         validation, shuffled = shuffled[:carved], shuffled[carved:]
+    if ratio is not None and not ratio <= 0:
+        raise RamifyError(f"the ratio log2(M / (M + N)) is at most 0, not {ratio}")
     size = round(2.0**ratio * len(shuffled)) if ratio is not None else warm
     assert size is not None
     if not 0 <= size <= len(shuffled):
@@ -75,7 +77,6 @@ def _hidden(truth: Labels, warm: Index) -> Labels:
     labels = Labels(taxonomy, truth.states(concepts=taxonomy.roots))
     finer = np.flatnonzero(taxonomy.parents >= 0)
     states = truth.states(warm, finer)
-    below_relevant = truth.states(warm, taxonomy.parents[finer]) == RELEVANT  # the others are deduced
-    rows, columns = np.nonzero(below_relevant & (states != UNKNOWN))
+    rows, columns = np.nonzero(states != UNKNOWN)
     labels.record(warm[rows], finer[columns], states[rows, columns], "imported")
     return labels

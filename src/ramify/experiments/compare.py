@@ -15,6 +15,7 @@ from ramify.data import Benchmark, Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.learners import LEARNERS, Learner
+from ramify.learners.base import fingerprint
 from ramify.learners.recovery import recovery
 from ramify.learners.refine import Refine, coarse_stage
 from ramify.learners.training import NetLearner
@@ -63,6 +64,10 @@ def plan(
     cells = []
     for size in sizes:
         drawn = benchmark(data, ratio=size) if by_ratio else benchmark(data, warm=int(size))
+        if not len(drawn.warm):
+            raise RamifyError(
+                f"{'the ratio' if by_ratio else 'a warm set of'} {size:g} leaves no warm item: take a larger one"
+            )
         ratio = size if by_ratio else None
         cells += [Cell(name, len(drawn.warm), ratio, seed) for name in learners for seed in range(seeds)]
     return cells
@@ -79,14 +84,17 @@ def compare(
     report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
 ) -> list[dict[str, Any]]:
     """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results."""
-    settings = {"data": _fingerprint(_data(source, exhaustive)), "epochs": epochs, "exhaustive": exhaustive}
+    if out.exists() and not out.is_dir():
+        raise RamifyError(f"{out} is a file: give a folder for the results")
+    data = _data(source, exhaustive)
+    settings = {"data": fingerprint(data.features, data.labels, data.split), "epochs": epochs, "exhaustive": exhaustive}
     out.mkdir(parents=True, exist_ok=True)
     results = [found for cell in cells if (found := _finished(out, cell, settings))]
     done = {(found["learner"], found["warm"], found["seed"]) for found in results}
     todo = [cell for cell in cells if (cell.learner, cell.warm, cell.seed) not in done]
     report(results)
     # The coarse stage of a seed serves all warm sizes: train it first, so that no two workers do the same.
-    seeds = sorted({cell.seed for cell in todo if cell.learner in ("refine", "refine-shrunk", "coarse-prior")})
+    seeds = sorted({cell.seed for cell in todo if not issubclass(_kind(cell.learner), NetLearner)})
     engine.run(partial(_train_coarse_stage, source, exhaustive, out), seeds, how)
     work = partial(_run_and_keep, source, exhaustive, epochs, out, settings)
     engine.run(work, todo, how, lambda *_: report([f for c in cells if (f := _finished(out, c, settings))]))
@@ -122,7 +130,7 @@ def as_json(source: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: Path) -> Learner:
     """A learner with the settings it is compared with."""
     kind, parameters = VARIANTS.get(name, (name, {}))
-    chosen = LEARNERS[kind]
+    chosen = _kind(name)
     settings: dict[str, Any] = {"random_state": seed}
     if issubclass(chosen, NetLearner):
         if kind == "pseudo-label" and n_warm >= MANY_WARM:
@@ -174,8 +182,8 @@ def _data(source: str, exhaustive: bool) -> Dataset:
     return read(source, exhaustive=exhaustive)
 
 
-def _fingerprint(data: Dataset) -> list[int]:
-    return [len(data), data.features.shape[1], int(data.labels.counts()[0].sum())]
+def _kind(name: str) -> type[Learner]:
+    return LEARNERS[VARIANTS.get(name, (name,))[0]]
 
 
 def _finished(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | None:
@@ -184,7 +192,14 @@ def _finished(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any]
         kept: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
-    return {**kept["result"], "ratio": cell.ratio} if kept["settings"] == settings else None
+    return {**kept["result"], "ratio": cell.ratio} if kept["settings"] == _all_settings(settings, cell) else None
+
+
+def _all_settings(settings: dict[str, Any], cell: Cell) -> dict[str, Any]:
+    """What a kept result must agree on, the learner's parameters included: other defaults are another experiment."""
+    learner = make_learner(cell.learner, cell.warm, cell.seed, settings["epochs"], Path())
+    found: dict[str, Any] = json.loads(json.dumps({**settings, "parameters": learner.get_params(deep=False)}))
+    return found
 
 
 def _train_coarse_stage(source: str, exhaustive: bool, out: Path, seed: int) -> None:
@@ -200,4 +215,4 @@ def _run_and_keep(
     result = run_cell(drawn, cell, epochs, out / "memory")
     (out / "cells").mkdir(exist_ok=True)
     with whole_file(out / "cells" / cell.file) as draft:
-        draft.write_text(json.dumps({"settings": settings, "result": result}))
+        draft.write_text(json.dumps({"settings": _all_settings(settings, cell), "result": result}))

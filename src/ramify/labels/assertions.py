@@ -25,7 +25,7 @@ class Source(IntEnum):
     @classmethod
     def asserting(cls, source: "Source | str") -> "Source":
         """The source of an assertion, by itself or by name."""
-        found = ASSERTING.get(source)
+        found = ASSERTING.get(source) if isinstance(source, str | int) else None
         if found is None:
             raise RamifyError(f"the source of an assertion is 'annotated' or 'imported', not {source!r}")
         return found

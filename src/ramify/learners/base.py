@@ -1,6 +1,8 @@
 """What a learner is: fit, predict and save in scikit-learn's manner, on labels that are mostly unknown."""
 
+import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -108,10 +110,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             "by_row": self.scaler_.by_row,
             "rest": rest,
         }
+        text = json.dumps(head, indent=1, default=_plain)
         with whole_file(folder / "arrays.safetensors") as draft:
             save_file({key: np.ascontiguousarray(value) for key, value in {**arrays, **scaler}.items()}, draft)
         with whole_file(folder / "learner.json") as draft:  # last: a folder without it is not a saved learner
-            draft.write_text(json.dumps(head, indent=1, default=int), encoding="utf-8")
+            draft.write_text(text, encoding="utf-8")
 
     def _load(self, head: dict[str, Any], folder: Path) -> Self:
         if head["own_module"] and self.get_params(deep=False)["module"] is None:
@@ -131,16 +134,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.scaler_ = Scaler.fitted(features)
         return features
 
-    def _go_on(self, X: Any, labels: Labels) -> Any:  # noqa: N803
-        """Check that data fit what was learned before."""
+    def _go_on(self, X: Any, labels: Labels, rows: Index | None = None) -> Any:  # noqa: N803
+        """Check that data fit what was learned before; of the features all are looked at, or only some rows."""
         if labels.taxonomy != self.taxonomy_:
             raise RamifyError("these labels have another taxonomy than the learner was fitted with: fit a new learner")
-        features = self._matched(X, labels)
+        features = self._matched(X, labels, check=rows is None)
         self._check_width(features)
+        if rows is not None:
+            labels.states(rows)  # refuses items that do not exist
+            as_features(features[rows])
         return features
 
-    def _matched(self, X: Any, labels: Labels) -> Any:  # noqa: N803
-        features = as_features(X)
+    def _matched(self, X: Any, labels: Labels, *, check: bool = True) -> Any:  # noqa: N803
+        features = as_features(X, check=check)
         if features.shape[0] != len(labels):
             raise RamifyError(f"{features.shape[0]} rows of features for {len(labels)} labelled items: they must agree")
         return features
@@ -156,9 +162,36 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if features.shape[1] != width:
             raise RamifyError(f"the features have {features.shape[1]} columns, but the learner was fitted with {width}")
 
+    def _draw_seed(self) -> int:
+        """The seed of this fit: ``random_state``, or a new one."""
+        return int(np.random.SeedSequence().generate_state(1)[0] if self.random_state is None else self.random_state)
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "taxonomy_"):
             raise RamifyError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: numpy's numbers and paths."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def fingerprint(*parts: Any) -> str:
+    """A digest of feature matrices (read block by block), labels, and whatever prints."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, Labels):
+            blocks: Iterator[Any] = (
+                part.states(slice(n, n + ROWS), np.arange(len(part.taxonomy))) for n in range(0, len(part), ROWS)
+            )
+        elif hasattr(part, "shape"):
+            rows = (part[n : n + ROWS] for n in range(0, part.shape[0], ROWS))
+            blocks = (row.toarray() if hasattr(row, "toarray") else np.asarray(row) for row in rows)
+        else:
+            blocks = iter([np.frombuffer(repr(part).encode(), np.uint8)])
+        for block in blocks:
+            digest.update(np.ascontiguousarray(block).tobytes())
+    return digest.hexdigest()[:24]
 
 
 class Inputs:
@@ -179,9 +212,9 @@ class Inputs:
 
 
 def answered_items(labels: Labels) -> Index:
-    """The items of which anything below a root was asserted: what the coarse labels alone do not say."""
-    said = labels.assertions()
-    return np.unique(said.items[labels.taxonomy.parents[said.concepts] >= 0])
+    """The items of which anything was asserted that is not merely coarse: below a root, or of a root that is a leaf."""
+    said, taxonomy = labels.assertions(), labels.taxonomy
+    return np.unique(said.items[(taxonomy.parents[said.concepts] >= 0) | (said.concepts < len(taxonomy.leaves))])
 
 
 def warm_items(labels: Labels) -> Index:
@@ -200,7 +233,7 @@ def only_children(taxonomy: Taxonomy) -> NDArray[np.bool_]:
 
 
 def sibling_rates(labels: Labels) -> NDArray[np.float64]:
-    """How often each concept is relevant where its parent is, among the items known of; one half an item is added.
+    """How often each concept is relevant where its parent is, among the items known of, and one item shared by all.
 
     >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [1], [0]])
     >>> labels.record([0, 0], ["cat", "dog"], [1, 0], "annotated")

@@ -104,8 +104,10 @@ class CoarseStage:
             mine = weights[first : first + len(centre)]
             first += len(centre)
             products = v @ torch.cat([mine, centre[:, None]], dim=1)
-            products /= v.norm(dim=1, keepdim=True).clamp_min(1e-12)
-            length = (1 - 2 * products[:, -1:] + centre @ centre).clamp_min(1e-24).sqrt()
+            norm = v.norm(dim=1, keepdim=True)
+            products /= norm.clamp_min(1e-12)
+            squared = (norm > 1e-12).to(v) - 2 * products[:, -1:] + centre @ centre  # a vector of zeros stays zero
+            length = squared.clamp_min(1e-12).sqrt()
             scale = math.sqrt(0.5) if number == 0 else math.sqrt(0.5 / len(self.nets))
             found += (products[:, :-1] - centre @ mine) * (scale / length)
         return coarse, found
@@ -175,7 +177,7 @@ def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, se
         optimiser.step()
         torch._foreach_lerp_(average, [value.detach() for value in parameters], 1 - min(AVERAGE, step / (step + 10)))
         advance()
-        if step % LOOK_EVERY == 0:
+        if step % LOOK_EVERY == 0 and len(held_out):
             with torch.no_grad():
                 looked = float(
                     masked_loss(averaged(inputs[held_out]), torch.from_numpy(states[held_out]).to(inputs.device))
@@ -185,6 +187,7 @@ def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, se
                 best, best_loss = [value.clone() for value in average], looked
             if worse >= PATIENCE:
                 break
-    for mine, kept in zip(average, best, strict=True):
-        mine.copy_(kept)
+    if best_loss < math.inf:  # with nothing held out the last average is as good as any
+        for mine, kept in zip(average, best, strict=True):
+            mine.copy_(kept)
     return averaged

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.errors import RamifyError
 from ramify.labels import RELEVANT
 from ramify.learners.base import only_children
 from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge
@@ -25,6 +26,8 @@ class FineStage:
     """
 
     def __init__(self, taxonomy: Taxonomy, shrinkage: float | None) -> None:
+        if shrinkage is not None and not shrinkage > 0:
+            raise RamifyError(f"the shrinkage is a number of pseudo-answers above 0, or None, not {shrinkage}")
         self.taxonomy, self.shrinkage = taxonomy, shrinkage
         follows = only_children(taxonomy)
         self.concepts = np.flatnonzero((taxonomy.parents >= 0) & ~follows)
@@ -95,7 +98,8 @@ class FineStage:
         sums = np.stack([ridge.sums for ridge in self.ridges]) if self.ridges else np.zeros((0, len(LAMBDAS), 2, 3))
         m = left_out[:, None]
         errors = (sums[..., 0] - 2 * m * sums[..., 1] + m**2 * sums[..., 2]).sum(axis=(0, 2))
-        self.best = int(np.argmin(errors))
+        # The largest of the best: with a first answer all are equal but for rounding, which must not choose.
+        self.best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-9) + 1e-12)[-1])
         self.lam = float(LAMBDAS[self.best])
         if self._weights_of != self.best:  # another lambda: all solutions are others
             shape = (len(self.ridges), self.features.shape[1] + 1)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
+from ramify.learners.base import warm_items
 from ramify.learners.training import NetLearner
 from ramify.meta import bce
 from ramify.taxonomy import Index
@@ -19,12 +20,15 @@ class FullySupervised(NetLearner):
 
     name: ClassVar[str] = "fully-supervised"
 
-    def _batches_from(self, labels: Labels, warm: Index) -> Index:
-        if not len(warm):
+    def _check_labels(self, labels: Labels) -> None:
+        super()._check_labels(labels)
+        if not len(warm_items(labels)):
             raise RamifyError(
                 f"{self.name} learns from items whose fine entries are all known, and there is none: "
                 "answer all questions about some items first, or use refine"
             )
+
+    def _batches_from(self, labels: Labels, warm: Index) -> Index:
         return warm
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:

@@ -9,7 +9,6 @@ from torch.nn.functional import softplus
 
 from ramify.labels import Labels
 from ramify.learners.training import NetLearner
-from ramify.meta import bce
 from ramify.nets import MLP
 from ramify.taxonomy import Index
 
@@ -33,10 +32,6 @@ class LEML(NetLearner):
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
         return masked_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
-
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        logits = self.net_(x)
-        return bce(logits, states[:, : logits.shape[1]].float())
 
 
 def masked_loss(logits: Tensor, states: Tensor) -> Tensor:

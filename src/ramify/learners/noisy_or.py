@@ -25,10 +25,6 @@ class NoisyOr(NetLearner):
         states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device)
         return bce(logits, posterior(logits.detach().sigmoid(), states, self.taxonomy_))
 
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        logits = self.net_(x)
-        return bce(logits, states[:, : logits.shape[1]].float())
-
     def beliefs(self, X: object, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The posterior of every entry, given all labels: the known ones as they are."""
         probabilities = torch.from_numpy(self.predict_proba(X))
@@ -52,8 +48,8 @@ def posterior(p: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tensor:
         between = [concept, *(n for n in taxonomy.descendants(concept).tolist() if n >= p.shape[1])]
         if not below or not taxonomy.exhaustive[between].all():
             continue
-        some = 1 - (1 - current[:, below]).prod(dim=1, keepdim=True)
-        given = (current[:, below] / some.clamp_min(1e-6)).clamp_max(1.0)
+        some = -torch.expm1(torch.log1p(-current[:, below]).sum(dim=1, keepdim=True))  # 1 - prod (1 - p), exactly
+        given = (current[:, below] / some.clamp_min(1e-30)).clamp_max(1.0)
         relevant = states[:, [concept]] == RELEVANT
         found[:, below] = torch.where(relevant & ~known[:, below], given, found[:, below])
     return found

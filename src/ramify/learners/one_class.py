@@ -9,7 +9,6 @@ from torch.nn.functional import softplus
 
 from ramify.labels import Labels
 from ramify.learners.training import NetLearner
-from ramify.meta import bce
 from ramify.taxonomy import Index
 
 
@@ -23,10 +22,6 @@ class OneClass(NetLearner):
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
         return one_class_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device), self.unknown_weight)
-
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        logits = self.net_(x)
-        return bce(logits, states[:, : logits.shape[1]].float())
 
 
 def one_class_loss(logits: Tensor, states: Tensor, unknown_weight: float) -> Tensor:

@@ -1,7 +1,7 @@
 """Pseudo-labels: the paper's method (Algorithm 1), and a smoothed assignment that keeps it stable."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,7 +35,8 @@ class PseudoLabel(NetLearner):
     _concepts: Index = field(init=False)
     _pseudo: NDArray[np.float32] = field(init=False)
 
-    def _prepare(self, labels: Labels) -> None:
+    def _check_labels(self, labels: Labels) -> None:
+        super()._check_labels(labels)
         if not len(warm_items(labels)):
             raise RamifyError(
                 f"{self.name} measures its guesses on items whose fine entries are all known, and there is none: "
@@ -43,9 +44,11 @@ class PseudoLabel(NetLearner):
             )
         if self.assignment not in ("sign", "smooth"):
             raise RamifyError(f"the assignment is 'sign' or 'smooth', not {self.assignment!r}")
+
+    def _prepare(self, labels: Labels) -> None:
         items, concepts = labels.unknown()
         pseudo = sibling_rates(labels)[concepts].astype(np.float32)
-        if self.history_ and hasattr(self, "_pseudo"):  # going on: what is still unknown keeps its pseudo-label
+        if self.history_:  # going on: what is still unknown keeps its pseudo-label
             n_concepts = len(self.taxonomy_)
             keys, known_keys = items * n_concepts + concepts, self._items * n_concepts + self._concepts
             place = np.searchsorted(known_keys, keys)
@@ -67,16 +70,14 @@ class PseudoLabel(NetLearner):
         # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
         x_warm, states = self._draw_warm()
         y_warm = states[:, : y.shape[1]].to(x.dtype)
+        self.net_.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
         gradient = pseudo_label_gradient(self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha)
+        self.net_.train()
         towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)
         rate = 1.0 if self.assignment == "sign" else self.smoothing
         self._pseudo[where] += rate * (towards - self._pseudo[where])
         y[rows, columns] = self._pseudo[where]
         return bce(self.net_(x), x.new_tensor(y))
-
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        logits = self.net_(x)
-        return bce(logits, states[:, : logits.shape[1]].to(x.dtype))
 
     @property
     def pseudo_labels_(self) -> tuple[Index, Index, NDArray[np.float32]]:
@@ -87,6 +88,14 @@ class PseudoLabel(NetLearner):
         if truth is None or not len(self._items):
             return {}
         return {"recovery_f1_loss": recovery(truth, *self.pseudo_labels_)}
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, rest = super()._state()
+        return {**arrays, "items": self._items, "concepts": self._concepts, "pseudo": self._pseudo}, rest
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
+        self._items, self._concepts, self._pseudo = (arrays[name] for name in ("items", "concepts", "pseudo"))
+        super()._restore(arrays, rest)
 
     def _checkpoint_extra(self) -> dict[str, Tensor]:
         return {"pseudo": torch.from_numpy(self._pseudo)}

@@ -1,6 +1,5 @@
 """Refine: the default. P(c | x) from all coarse labels, times P(f | c, x) in closed form from the fine ones."""
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,10 +12,9 @@ from safetensors.numpy import load_file, save_file
 from scipy.optimize import minimize
 from torch import Tensor
 
-from ramify.data.features import as_features
 from ramify.files import whole_file
 from ramify.labels import RELEVANT, Labels
-from ramify.learners.base import Inputs, Learner, answered_items
+from ramify.learners.base import ROWS, Inputs, Learner, answered_items, fingerprint
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.factored import path_products
 from ramify.learners.fine_stage import LEAST, FineStage
@@ -58,8 +56,9 @@ class Refine(Learner):
             return self.fit(X, labels)
         if items is None:
             return self._fit_fine(self._go_on(X, labels), labels)
-        features = as_features(X, check=False)
-        for item in np.atleast_1d(np.asarray(items, np.intp)):
+        changed = np.atleast_1d(np.asarray(items, np.intp))
+        features = self._go_on(X, labels, rows=changed)
+        for item in changed:
             states = labels.states(item, np.arange(len(self.taxonomy_)))[0]
             self.fine_.update(int(item), states, partial(self._look_at, features, np.array([item])))
         self._platt = None
@@ -123,11 +122,12 @@ class Refine(Learner):
 
     def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every entry given all labels: the known ones as they are."""
-        features = self._checked(X)
-        blocks = []
-        for first in range(0, len(labels), 4096):
-            items = np.arange(first, min(first + 4096, len(labels)))
-            found = self._given_parent(*self._both_stages(self._scaled(features[items])))
+        self._check_fitted()
+        features = self._go_on(X, labels)
+        blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
+        for first in range(0, len(labels), ROWS):
+            items = np.arange(first, min(first + ROWS, len(labels)))
+            found = self._given_parent(*self._both_stages(self._scaled(features[items]))).cpu()
             states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
             found = torch.where(states >= 0, states.to(found), found)
             blocks.append(path_products(found, self.taxonomy_)[:, : len(self.taxonomy_.leaves)].float().numpy())
@@ -156,7 +156,7 @@ class Refine(Learner):
         return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
 
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The posterior variance of every fine concept given its parent, as a share of the prior's."""
+        """The posterior variance of every fine concept given its parent; the prior's is 1 + lambda."""
         phi = self.coarse_.features(self._scaled(self._checked(X))).cpu().numpy()
         found = np.zeros((len(phi), len(self.taxonomy_)))
         found[:, self.fine_.concepts] = self.fine_.variances(phi)
@@ -185,16 +185,13 @@ def coarse_stage(learner: Any, features: Any, labels: Labels) -> CoarseStage:
     """The coarse stage for these data and this seed: from the learner's memory folder, or trained and kept there."""
     taxonomy: Taxonomy = labels.taxonomy
     device = pick_device(learner.device)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if learner.random_state is None else learner.random_state
+    seed = learner._draw_seed()
     inputs = Inputs(features, learner.scaler_, device)
     states = labels.states(concepts=taxonomy.roots)
     if learner.memory is None or learner.random_state is None:
         return CoarseStage.fitted(inputs, states, seed, verbose=learner.verbose)
-    digest = hashlib.sha256(f"{seed} {features.shape} {features.dtype}".encode())
-    for first in range(0, features.shape[0], 4096):
-        digest.update(learner.scaler_.transform(features[first : first + 4096]).tobytes())
-    digest.update(np.ascontiguousarray(states).tobytes())
-    path = Path(learner.memory, f"coarse-{digest.hexdigest()[:24]}.safetensors")
+    key = fingerprint(features, states, seed, str(features.dtype))
+    path = Path(learner.memory, f"coarse-{key}.safetensors")
     if path.exists():
         return CoarseStage.from_arrays(load_file(path), device)
     stage = CoarseStage.fitted(inputs, states, seed, verbose=learner.verbose)

@@ -37,7 +37,7 @@ class Scaler:
         mean = total / max(1, n_items)
         deviation = np.sqrt(np.maximum(squares / max(1, n_items) - mean**2, 0))
         constant = deviation <= 1e-6 * np.maximum(1, np.abs(mean))
-        scale = 1 / np.where(constant, 1, deviation)
+        scale = np.where(constant, 0, 1 / np.where(constant, 1, deviation))  # a constant column says nothing
         by_row = smallest >= 0 and zeros > 0.5 * n_items * width
         return cls(mean.astype(np.float32), scale.astype(np.float32), bool(by_row))
 

@@ -18,11 +18,13 @@ from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.labels import Labels
-from ramify.learners.base import Inputs, Learner, warm_items
+from ramify.learners.base import Inputs, Learner, _plain, fingerprint, warm_items
+from ramify.meta import bce
 from ramify.metrics import precision_at_k
 from ramify.nets import MLP, pick_device
 from ramify.taxonomy import Index
 
+OPTIMIZERS: dict[str, Any] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 LOOK_EVERY = 15  # steps between looks at the validation part: the best moment may come early in the first epoch
 SHORTEST_EPOCH = 50  # steps: a handful of warm items would otherwise make epochs of one step
 
@@ -66,6 +68,11 @@ class NetLearner(Learner):
             return self.module(n_inputs, self._n_outputs())
         return MLP(n_inputs, self._n_outputs(), self.hidden)
 
+    def _check_labels(self, labels: Labels) -> None:
+        """Refuse settings and labels that cannot be learned from, before anything changes."""
+        if self.optimizer not in OPTIMIZERS:
+            raise RamifyError(f"the optimizer is 'adam' or 'sgd', not {self.optimizer!r}")
+
     def _prepare(self, labels: Labels) -> None:
         """Called before training with the labels, for what a learner keeps of them."""
 
@@ -79,8 +86,9 @@ class NetLearner(Learner):
         raise NotImplementedError
 
     def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        """The loss of a batch of warm items."""
-        raise NotImplementedError
+        """The loss of a batch of warm items, given the states of all their concepts."""
+        logits = self.net_(x)
+        return bce(logits, states[:, : logits.shape[1]].to(x.dtype))
 
     def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
         """More figures for the history."""
@@ -103,12 +111,13 @@ class NetLearner(Learner):
         ``truth`` (all labels) only adds the recovery of unknown entries to ``history_``. With ``checkpoint`` (a folder)
         every epoch is on disk before the next begins, and a fit that was interrupted goes on where it stopped.
         """
-        features = self._start(X, labels)
-        seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else self.random_state
+        self._check_labels(labels)
         self._device = pick_device(self.device)
-        self._generator = torch.Generator().manual_seed(seed)
+        features = self._start(X, labels)
+        self._seed = self._draw_seed()
+        self._generator = torch.Generator().manual_seed(self._seed)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.manual_seed(self._seed)
             self.net_ = self._make_net(features.shape[1]).to(self._device)
         self._optimiser = self._make_optimiser()
         self._averaged = {name: value.detach().clone() for name, value in self.net_.state_dict().items()}
@@ -123,16 +132,15 @@ class NetLearner(Learner):
             return self.fit(X, labels)
         if not hasattr(self, "_generator"):  # loaded from disk: the optimiser begins anew
             self._device = pick_device(self.device)
-            self._generator = torch.Generator().manual_seed(self.n_steps_)
+            self._seed = self.n_steps_
+            self._generator = torch.Generator().manual_seed(self._seed)
             self._optimiser = self._make_optimiser()
         features = self._go_on(X, labels)
+        self._check_labels(labels)
         return self._train(features, labels, len(self.history_) + epochs, None, None, (), None)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
-        makers = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-        if self.optimizer not in makers:
-            raise RamifyError(f"the optimizer is 'adam' or 'sgd', not {self.optimizer!r}")
-        optimiser: torch.optim.Optimizer = makers[self.optimizer](self.net_.parameters(), lr=self.lr)
+        optimiser: torch.optim.Optimizer = OPTIMIZERS[self.optimizer](self.net_.parameters(), lr=self.lr)
         return optimiser
 
     def _train(
@@ -152,15 +160,21 @@ class NetLearner(Learner):
         self._warm_states = torch.from_numpy(labels.states(warm, np.arange(len(self.taxonomy_)))).to(self._device)
         drawn_from = self._batches_from(labels, warm)
         steps = max(SHORTEST_EPOCH, math.ceil(len(drawn_from) / self.batch_size))
+        callbacks = list(callbacks)
+        self._trained_on = fingerprint(features, labels, validation is not None) if checkpoint is not None else ""
         if checkpoint is not None:
             self._resume(Path(checkpoint))
         best = max((record.get("validation", -1.0) for record in self.history_), default=-1.0)
         with Progress(disable=not self.verbose) as progress:
             bar = progress.add_task(self.name, total=epochs * steps, completed=len(self.history_) * steps)
             for epoch in range(len(self.history_), epochs):
+                if validation is not None and _epochs_since_best(self.history_) >= self.patience:
+                    break
                 losses, looks = [], []
                 for step, items in enumerate(self._batches(drawn_from, steps), start=1):
-                    losses.append(self._step(inputs, labels, items))
+                    with torch.random.fork_rng(devices=[]):  # a module of the user's own may draw at random
+                        torch.manual_seed(self._seed + self.n_steps_)
+                        losses.append(self._step(inputs, labels, items))
                     progress.advance(bar)
                     if validation is not None and (step % LOOK_EVERY == 0 or step == steps):
                         looks.append(self._look(validation))
@@ -175,8 +189,6 @@ class NetLearner(Learner):
                     callback.on_epoch_end(self, record)
                 if checkpoint is not None:
                     self._write_checkpoint(Path(checkpoint))
-                if validation is not None and _epochs_since_best(self.history_) >= self.patience:
-                    break
         if validation is not None and self._best:
             self._averaged, self._best = self._best, {}
         return self
@@ -265,7 +277,12 @@ class NetLearner(Learner):
             tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if value is not None}
         tensors |= {f"extra.{name}": value for name, value in self._checkpoint_extra().items()}
         tensors["generator"] = self._generator.get_state()
-        head = {"learner": self._identity(), "history": self.history_, "n_steps": self.n_steps_}
+        head = {
+            "learner": self._identity(),
+            "data": self._trained_on,
+            "history": self.history_,
+            "n_steps": self.n_steps_,
+        }
         with whole_file(folder / "checkpoint.safetensors") as draft:
             save_file({k: v.contiguous().clone() for k, v in tensors.items()}, draft, {"head": json.dumps(head)})
 
@@ -279,6 +296,8 @@ class NetLearner(Learner):
             head = json.loads(file.metadata()["head"])
         if head["learner"]["taxonomy"] != self._identity()["taxonomy"]:
             raise RamifyError(f"{folder} holds a checkpoint of another taxonomy: give another folder, or remove it")
+        if head["data"] != self._trained_on:
+            raise RamifyError(f"{folder} holds a checkpoint of other data: give another folder, or remove it")
         if head["learner"] != self._identity():
             raise RamifyError(f"{folder} holds a checkpoint of other settings: give another folder, or remove it")
         tensors = load_file(path, device=str(self._device))
@@ -298,7 +317,7 @@ class NetLearner(Learner):
         """What a checkpoint must agree on; ``epochs`` may grow."""
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k not in ("module", "epochs", "verbose")}
         identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
-        found: dict[str, Any] = json.loads(json.dumps(identity, default=int))
+        found: dict[str, Any] = json.loads(json.dumps(identity, default=_plain))
         return found
 
 
@@ -307,5 +326,7 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _epochs_since_best(history: list[dict[str, Any]]) -> int:
+    if not history:
+        return 0
     values = [record["validation"] for record in history]
     return len(values) - 1 - int(np.argmax(values))
