@@ -127,7 +127,7 @@ def compare(
     (out / "table.md").write_text(as_markdown(*comparison(comparing.summary(results))) + "\n", encoding="utf-8")
     if json_file is not None:
         json_file.write_text(json.dumps(comparing.as_json(path, results), indent=1), encoding="utf-8")
-    print(f"The table is in {out / 'table.md'}, {len(written)} figures are beside it.")
+    print(f"\nThe table is in {out / 'table.md'}, {len(written)} figures are beside it.")
 
 
 def _numbers(text: str, option: str) -> list[float]:
