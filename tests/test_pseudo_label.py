@@ -95,6 +95,7 @@ def test_only_unknown_entries_have_pseudo_labels_and_they_go_on():
     known.record([0, 0, 1, 1], ["a", "b", "a", "b"], [1, 0, 0, 1], "annotated")
     learner = PseudoLabel(hidden=(8,), epochs=1, random_state=0).fit(features, known)
     items, concepts, before = learner.pseudo_labels_
+    assert set(before.tolist()) <= {0.0, 1.0}
     assert np.array_equal(np.stack([items, concepts]), np.stack(known.unknown()))
     known.record(int(items[0]), int(concepts[0]), 1, "annotated")
     learner.epochs = 0

@@ -89,6 +89,9 @@ def compare(
     data = _data(source, exhaustive)
     settings = {"data": fingerprint(data.features, data.labels, data.split), "epochs": epochs, "exhaustive": exhaustive}
     out.mkdir(parents=True, exist_ok=True)
+    if not Path(source).exists():  # drawn on the spot: once here, not by every worker again
+        source = str(out / "data")
+        data.save(source)
     results = [found for cell in cells if (found := _finished(out, cell, settings))]
     done = {(found["learner"], found["warm"], found["seed"]) for found in results}
     todo = [cell for cell in cells if (cell.learner, cell.warm, cell.seed) not in done]

@@ -74,9 +74,9 @@ class PseudoLabel(NetLearner):
         gradient = pseudo_label_gradient(self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha)
         self.net_.train()
         towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)
-        rate = 1.0 if self.assignment == "sign" else self.smoothing
-        self._pseudo[where] += rate * (towards - self._pseudo[where])
-        y[rows, columns] = self._pseudo[where]
+        if self.assignment == "smooth":
+            towards = self._pseudo[where] + self.smoothing * (towards - self._pseudo[where])
+        y[rows, columns] = self._pseudo[where] = towards
         return bce(self.net_(x), x.new_tensor(y))
 
     @property
