@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
 METRICS = ("p@1", "p@3", "p@5")
@@ -49,8 +50,8 @@ def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
     """The same numbers for a terminal, where nine learners do not fit side by side: a line each, the best in bold."""
-    table = Table(title=title or None)
-    for name in ("warm", "learner", *(metric.upper() for metric in METRICS), "recovery F1-loss", "seeds"):
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("warm", "learner", *(metric.upper() for metric in METRICS), "recovery", "seeds"):
         table.add_column(name, justify="left" if name == "learner" else "right", no_wrap=True)
     _, rows = comparison(summary)
     texts: dict[tuple[str, str], list[str]] = {}
@@ -64,7 +65,8 @@ def as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
             continue
         row = cells[size, name]
         lost = row["recovery_f1_loss"]
-        shown = [f"[bold]{text.strip('*')}[/bold]" if text.startswith("**") else text for text in line]
+        short = [text.replace(" ± 0.", "±.") for text in line]  # so that all fits into 80 columns
+        shown = [f"[bold]{text.strip('*')}[/bold]" if text.startswith("**") else text for text in short]
         last = (place + 1) % len(learners) == 0
         recovered = "" if lost is None else f"{lost:.3f}"
         table.add_row(size, name, *shown, recovered, str(row["seeds"]), end_section=last)
