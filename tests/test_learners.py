@@ -13,11 +13,11 @@ from ramify.labels import UNKNOWN, Labels
 from ramify.learners import LEARNERS, LEML, FullySupervised, PseudoLabel, Refine
 from ramify.learners import coarse_stage as coarse_module
 from ramify.learners.base import warm_items
-from ramify.learners.leml import masked_loss
 from ramify.learners.noisy_or import posterior
 from ramify.learners.one_class import one_class_loss
 from ramify.learners.scaling import Scaler
 from ramify.learners.training import NetLearner
+from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
 from ramify.taxonomy import Taxonomy
 
@@ -62,7 +62,7 @@ def test_leml_and_one_class_are_the_papers_objectives():
         cross_entropy(logits[i, j], states[i, j]) for i in range(5) for j in range(4) if states[i, j] != UNKNOWN
     )
     z, y = torch.tensor(logits), torch.tensor(states)
-    assert masked_loss(z, y).item() == pytest.approx(observed / 5)
+    assert masked_bce(z, y).item() == pytest.approx(observed / 5)
     weight = 0.07
     all_entries = sum(
         (weight if states[i, j] == UNKNOWN else 1)
@@ -93,12 +93,9 @@ def test_leml_adds_the_warm_set_and_can_be_low_rank():
         / len(pool)
         + sum(cross_entropy(z[i, j], states[i, j]) for i in range(4) for j in range(states.shape[1])) / 4
     )
-    learner._warm_x, learner._warm_states = (
-        x[:4],
-        torch.from_numpy(labels.states(np.arange(4), np.arange(len(TAXONOMY)))),
-    )
+    warm = torch.from_numpy(labels.states(np.arange(4), np.arange(len(TAXONOMY))))
     with torch.no_grad():
-        loss = learner._loss(pool, x[pool], labels) + learner._warm_loss(*learner._draw_warm())
+        loss = learner._loss(pool, x[pool], labels) + learner._warm_loss(x[:4], warm)
     assert loss.item() == pytest.approx(by_hand, rel=1e-5)
 
 

@@ -22,7 +22,7 @@ from torch.nn.functional import softplus
 from ramify.errors import RamifyError
 from ramify.nets import MLP
 
-__all__ = ["bce", "pseudo_label_gradient"]
+__all__ = ["bce", "masked_bce", "pseudo_label_gradient"]
 
 
 def bce(logits: Tensor, labels: Tensor) -> Tensor:
@@ -32,6 +32,15 @@ def bce(logits: Tensor, labels: Tensor) -> Tensor:
     0.693147...
     """
     return (softplus(logits) - labels * logits).sum() / len(logits)
+
+
+def masked_bce(logits: Tensor, states: Tensor) -> Tensor:
+    """The same over the known entries (1 or 0, not -1) alone.
+
+    >>> masked_bce(torch.zeros(1, 3), torch.tensor([[1, -1, 0]])).item() / 2
+    0.693147...
+    """
+    return ((softplus(logits) - states * logits) * (states >= 0)).sum() / len(logits)
 
 
 def pseudo_label_gradient(

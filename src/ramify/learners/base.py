@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -25,6 +25,9 @@ from ramify.taxonomy import Index, Taxonomy
 ROWS = 8192  # items predicted at once
 FORMAT = 1  # of saved learners
 IN_MEMORY = 1 << 28  # numbers: training inputs up to so many are scaled once, larger ones batch by batch
+
+
+Logits: TypeAlias = Callable[[dict[str, torch.Tensor], torch.Tensor], torch.Tensor]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,6 +53,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _probabilities(self, x: torch.Tensor) -> torch.Tensor:
         """The probability of every fine concept for scaled inputs."""
         raise NotImplementedError
+
+    def differentiable(self) -> tuple[dict[str, torch.Tensor], Logits]:
+        """Parameters, and the fine concepts' logits as a function of them and of scaled inputs, to look ahead with."""
+        raise RamifyError(f"{self.name} has nothing that a gradient step could change: choose another strategy")
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """What was learned: arrays, and what fits in JSON."""

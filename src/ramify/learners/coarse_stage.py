@@ -16,7 +16,7 @@ from rich.progress import Progress
 from torch import Tensor
 
 from ramify.learners.base import ROWS, Inputs
-from ramify.learners.leml import masked_loss
+from ramify.meta import masked_bce
 from ramify.nets import MLP
 from ramify.taxonomy import Index
 
@@ -171,7 +171,7 @@ def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, se
         items = shuffled[used : used + size]
         used += size
         net.train()
-        loss = masked_loss(net(inputs[items]), torch.from_numpy(states[items]).to(inputs.device))
+        loss = masked_bce(net(inputs[items]), torch.from_numpy(states[items]).to(inputs.device))
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
@@ -180,7 +180,7 @@ def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, se
         if step % LOOK_EVERY == 0 and len(held_out):
             with torch.no_grad():
                 looked = float(
-                    masked_loss(averaged(inputs[held_out]), torch.from_numpy(states[held_out]).to(inputs.device))
+                    masked_bce(averaged(inputs[held_out]), torch.from_numpy(states[held_out]).to(inputs.device))
                 )
             worse = 0 if looked < best_loss else worse + 1
             if looked < best_loss:

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ramify.labels import RELEVANT, Labels
 from ramify.learners.base import only_children
-from ramify.learners.leml import masked_loss
 from ramify.learners.training import NetLearner
+from ramify.meta import masked_bce
 from ramify.taxonomy import Index, Taxonomy
 
 
@@ -30,11 +30,17 @@ class Factored(NetLearner):
         parents = torch.from_numpy(self.taxonomy_.parents).to(x.device)
         asked = (parents < 0) | (states[:, parents.clamp_min(0)] == RELEVANT)
         follows = torch.from_numpy(only_children(self.taxonomy_)).to(x.device)
-        return masked_loss(self.net_(x), torch.where(asked & ~follows, states, -1))
+        return masked_bce(self.net_(x), torch.where(asked & ~follows, states, -1))
 
     def _probabilities(self, x: Tensor) -> Tensor:
-        given_parent = self._logits(x).sigmoid()
-        given_parent[:, only_children(self.taxonomy_)] = 1.0
+        return self._products(self._logits(x))
+
+    def _fine_logits(self, outputs: Tensor) -> Tensor:
+        return self._products(outputs).logit(eps=1e-6)
+
+    def _products(self, outputs: Tensor) -> Tensor:
+        follows = torch.from_numpy(only_children(self.taxonomy_)).to(outputs.device)
+        given_parent = torch.where(follows, 1.0, outputs.sigmoid())
         return path_products(given_parent, self.taxonomy_)[:, : len(self.taxonomy_.leaves)]
 
 
@@ -45,8 +51,8 @@ def path_products(given_parent: Tensor, taxonomy: Taxonomy) -> Tensor:
     >>> path_products(torch.tensor([[0.5, 0.25, 0.5]]), taxonomy)
     tensor([[0.2500, 0.1250, 0.5000]])
     """
-    found = given_parent.clone()
+    found = list(given_parent.unbind(dim=1))  # column by column and not in place: gradients go through
     for concept in taxonomy.preorder.tolist():
         if taxonomy.parents[concept] >= 0:
-            found[:, concept] *= found[:, taxonomy.parents[concept]]
-    return found
+            found[concept] = found[concept] * found[taxonomy.parents[concept]]
+    return torch.stack(found, dim=1)

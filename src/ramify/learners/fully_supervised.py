@@ -1,42 +1,41 @@
-"""Fully supervised: the warm set and nothing else, and its upper bound, which sees every fine label."""
+"""Fully supervised: the answered items and nothing else, and its upper bound, which sees every fine label."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
+import torch
 from torch import Tensor
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.learners.base import warm_items
+from ramify.learners.base import answered_items
 from ramify.learners.training import NetLearner
-from ramify.meta import bce
+from ramify.meta import masked_bce
 from ramify.taxonomy import Index
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FullySupervised(NetLearner):
-    """A net that learns from fully labelled items only; it ignores what coarse labels say of all others."""
+    """A net that learns from items with fine answers only; it ignores what coarse labels say of all others."""
 
     name: ClassVar[str] = "fully-supervised"
 
     def _check_labels(self, labels: Labels) -> None:
         super()._check_labels(labels)
-        if not len(warm_items(labels)):
+        if not len(answered_items(labels)):
             raise RamifyError(
-                f"{self.name} learns from items whose fine entries are all known, and there is none: "
-                "answer all questions about some items first, or use refine"
+                f"{self.name} learns from items with fine labels, and there is none: "
+                "answer questions about some items first, or use refine"
             )
 
     def _batches_from(self, labels: Labels, warm: Index) -> Index:
-        return warm
+        return answered_items(labels)
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        states = labels.states(items).astype(np.float32)
-        return bce(self.net_(x), x.new_tensor(states))
+        return masked_bce(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
 
     def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        return x.new_zeros(())  # the batches are the warm set already
+        return x.new_zeros(())  # the batches are the answered items already
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

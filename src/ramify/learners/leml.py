@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import softplus
 
 from ramify.labels import Labels
 from ramify.learners.training import NetLearner
+from ramify.meta import masked_bce
 from ramify.nets import MLP
 from ramify.taxonomy import Index
 
@@ -31,13 +31,4 @@ class LEML(NetLearner):
         return MLP(n_inputs, self._n_outputs(), self.hidden, rank=self.rank)
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        return masked_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
-
-
-def masked_loss(logits: Tensor, states: Tensor) -> Tensor:
-    """The cross-entropy of the known entries (1 or 0, not -1), summed over concepts and averaged over items.
-
-    >>> masked_loss(torch.zeros(1, 3), torch.tensor([[1, -1, 0]])).item() / 2
-    0.693147...
-    """
-    return ((softplus(logits) - states * logits) * (states >= 0)).sum() / len(logits)
+        return masked_bce(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))

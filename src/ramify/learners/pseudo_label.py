@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -49,11 +48,7 @@ class PseudoLabel(NetLearner):
         items, concepts = labels.unknown()
         pseudo = sibling_rates(labels)[concepts].astype(np.float32)
         if self.history_:  # going on: what is still unknown keeps its pseudo-label
-            n_concepts = len(self.taxonomy_)
-            keys, known_keys = items * n_concepts + concepts, self._items * n_concepts + self._concepts
-            place = np.searchsorted(known_keys, keys)
-            same = np.append(known_keys, -1)[place] == keys
-            pseudo[same] = self._pseudo[place[same]]
+            pseudo = self.current_pseudo_labels(items, concepts, pseudo)
         self._items, self._concepts, self._pseudo = items, concepts, pseudo
         self._starts = np.searchsorted(items, np.arange(len(labels) + 1))
 
@@ -68,7 +63,7 @@ class PseudoLabel(NetLearner):
         y[rows, columns] = self._pseudo[where]
 
         # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
-        x_warm, states = self._draw_warm()
+        x_warm, states = self._warm.draw(self.warm_batch, self._generator)
         y_warm = states[:, : y.shape[1]].to(x.dtype)
         self.net_.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
         gradient = pseudo_label_gradient(self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha)
@@ -84,6 +79,16 @@ class PseudoLabel(NetLearner):
         """The unknown entries of the last fit, as (items, concepts), and their pseudo-labels."""
         return self._items, self._concepts, self._pseudo
 
+    def current_pseudo_labels(
+        self, items: Index, concepts: Index, otherwise: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """The pseudo-labels of some entries, and another value where an entry has none."""
+        n_concepts = len(self.taxonomy_)
+        keys, mine = items * n_concepts + concepts, self._items * n_concepts + self._concepts
+        place = np.searchsorted(mine, keys)
+        same = np.append(mine, -1)[place] == keys
+        return np.where(same, np.append(self._pseudo, 0)[place], otherwise).astype(np.float32)
+
     def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
         if truth is None or not len(self._items):
             return {}
@@ -96,9 +101,3 @@ class PseudoLabel(NetLearner):
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
         self._items, self._concepts, self._pseudo = (arrays[name] for name in ("items", "concepts", "pseudo"))
         super()._restore(arrays, rest)
-
-    def _checkpoint_extra(self) -> dict[str, Tensor]:
-        return {"pseudo": torch.from_numpy(self._pseudo)}
-
-    def _checkpoint_restore(self, extra: dict[str, Tensor]) -> None:
-        self._pseudo = extra["pseudo"].cpu().numpy().copy()

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ramify.files import whole_file
 from ramify.labels import RELEVANT, Labels
-from ramify.learners.base import ROWS, Inputs, Learner, answered_items, fingerprint
+from ramify.learners.base import ROWS, Inputs, Learner, Logits, answered_items, fingerprint
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.factored import path_products
 from ramify.learners.fine_stage import LEAST, FineStage
@@ -87,7 +87,7 @@ class Refine(Learner):
 
     def _probabilities(self, x: Tensor) -> Tensor:
         coarse, given = self._both_stages(x)
-        return self._calibrated(self._scores(coarse, given))
+        return self._calibrated(self._scores(coarse, given)).sigmoid()
 
     def _both_stages(self, x: Tensor) -> tuple[Tensor, Tensor]:
         weights = torch.from_numpy(self.fine_.weights.T).to(x)
@@ -108,17 +108,28 @@ class Refine(Learner):
         for concept in np.flatnonzero(taxonomy.exhaustive):
             children = taxonomy.children(concept)
             if len(children) > 1:
-                some = 1 - (1 - found[:, children]).prod(dim=1, keepdim=True)
-                found[:, children] /= some
+                mine = found[:, children]
+                found[:, children] = mine / (1 - (1 - mine).prod(dim=1, keepdim=True))
         return found
 
     def _calibrated(self, scores: Tensor) -> Tensor:
-        """Probabilities that may be thresholded: one monotone map for all entries, learned from left-out scores."""
+        """Logits that may be thresholded: one monotone map for all entries, learned from left-out scores."""
         if self._platt is None:
             self._platt = _platt(*self._left_out())
         slope, intercept = self._platt
-        found: Tensor = (slope * scores.clamp(1e-6, 1 - 1e-6).logit() + intercept).sigmoid()
-        return found
+        return slope * scores.clamp(1e-6, 1 - 1e-6).logit() + intercept
+
+    def differentiable(self) -> tuple[dict[str, Tensor], Logits]:
+        """The regressions' weights, over features that stay as they are."""
+        parts = {"weights": self.fine_.weights, "biases": self.fine_.biases}
+        parameters = {name: torch.from_numpy(part).to(pick_device(self.device)).float() for name, part in parts.items()}
+
+        def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
+            phi = self.coarse_.features(x).to(x.dtype)
+            given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype)
+            return self._calibrated(self._scores(self.coarse_.probabilities(x), given))
+
+        return parameters, logits
 
     def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every entry given all labels: the known ones as they are."""

@@ -11,15 +11,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from rich.progress import Progress
-from safetensors.torch import load_file, save_file
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
 
 from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.labels import Labels
-from ramify.learners.base import Inputs, Learner, _plain, fingerprint, warm_items
-from ramify.meta import bce
+from ramify.learners.base import Inputs, Learner, Logits, _plain, answered_items, fingerprint
+from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
 from ramify.nets import MLP, pick_device
 from ramify.taxonomy import Index
@@ -38,7 +39,7 @@ class Callback(Protocol):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetLearner(Learner):
-    """A net trained in epochs on mini-batches of the pool, with the warm set's loss added to each.
+    """A net trained in epochs on mini-batches of the pool, each joined by the warm set and by all other answers.
 
     With a validation part the best epoch is kept, and training stops after ``patience`` epochs without a better one.
     Predictions come from an average of the weights over the last steps (about 1 / (1 - ``average``) of them).
@@ -82,13 +83,13 @@ class NetLearner(Learner):
         return pool if len(pool) else np.arange(len(labels))
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        """The loss of one mini-batch, without that of the warm set."""
+        """The loss of one mini-batch, without that of the answered items."""
         raise NotImplementedError
 
     def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        """The loss of a batch of warm items, given the states of all their concepts."""
+        """The loss of a batch of answered items, given the states of all their concepts."""
         logits = self.net_(x)
-        return bce(logits, states[:, : logits.shape[1]].to(x.dtype))
+        return masked_bce(logits, states[:, : logits.shape[1]])
 
     def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
         """More figures for the history."""
@@ -130,11 +131,6 @@ class NetLearner(Learner):
         """Train some more epochs from where the learner is, with these labels."""
         if not hasattr(self, "net_"):
             return self.fit(X, labels)
-        if not hasattr(self, "_generator"):  # loaded from disk: the optimiser begins anew
-            self._device = pick_device(self.device)
-            self._seed = self.n_steps_
-            self._generator = torch.Generator().manual_seed(self._seed)
-            self._optimiser = self._make_optimiser()
         features = self._go_on(X, labels)
         self._check_labels(labels)
         return self._train(features, labels, len(self.history_) + epochs, None, None, (), None)
@@ -154,10 +150,11 @@ class NetLearner(Learner):
         checkpoint: str | Path | None,
     ) -> Self:
         inputs = Inputs(features, self.scaler_, self._device)
-        warm = warm_items(labels)
+        answered = answered_items(labels)
+        complete = (labels.states(answered) >= 0).all(axis=1)
+        warm, partly = answered[complete], answered[~complete]
         self._prepare(labels)
-        self._warm_x = inputs[warm] if len(warm) else None
-        self._warm_states = torch.from_numpy(labels.states(warm, np.arange(len(self.taxonomy_)))).to(self._device)
+        self._warm, self._partly = (Replayed.of(inputs, labels, items) for items in (warm, partly))
         drawn_from = self._batches_from(labels, warm)
         steps = max(SHORTEST_EPOCH, math.ceil(len(drawn_from) / self.batch_size))
         callbacks = list(callbacks)
@@ -213,8 +210,9 @@ class NetLearner(Learner):
     def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
         self.net_.train()
         loss = self._loss(items, inputs[items], labels)
-        if self._warm_x is not None and self.warm_weight:
-            loss = loss + self.warm_weight * self._warm_loss(*self._draw_warm())
+        for replayed in (self._warm, self._partly):  # in every batch: among all others they would drown
+            if len(replayed) and self.warm_weight:
+                loss = loss + self.warm_weight * self._warm_loss(*replayed.draw(self.warm_batch, self._generator))
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
@@ -227,14 +225,6 @@ class NetLearner(Learner):
             torch._foreach_lerp_([self._averaged[name] for name in floats], [state[name] for name in floats], 1 - decay)
         return float(loss.detach())
 
-    def _draw_warm(self) -> tuple[Tensor, Tensor]:
-        """A batch of warm items and the states of all their concepts; all warm items where they are few."""
-        assert self._warm_x is not None
-        if len(self._warm_x) <= self.warm_batch:
-            return self._warm_x, self._warm_states
-        chosen = torch.randperm(len(self._warm_x), generator=self._generator)[: self.warm_batch]
-        return self._warm_x[chosen], self._warm_states[chosen]
-
     # -- predicting and saving -----------------------------------------------------------------------------------------
 
     def _logits(self, x: Tensor) -> Tensor:
@@ -246,53 +236,63 @@ class NetLearner(Learner):
     def _probabilities(self, x: Tensor) -> Tensor:
         return self._logits(x).sigmoid()
 
+    def differentiable(self) -> tuple[dict[str, Tensor], Logits]:
+        """The averaged net, which is the one that predicts."""
+        self.net_.eval()
+        parameters = {name: self._averaged[name] for name, _ in self.net_.named_parameters()}
+
+        def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
+            return self._fine_logits(torch.func.functional_call(self.net_, {**self._averaged, **theta}, (x,)))
+
+        return parameters, logits
+
+    def _fine_logits(self, outputs: Tensor) -> Tensor:
+        """The fine concepts' logits from what the net puts out."""
+        return outputs
+
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        arrays = {f"net.{name}": value.cpu().numpy() for name, value in self.net_.state_dict().items()}
-        arrays |= {f"averaged.{name}": value.cpu().numpy() for name, value in self._averaged.items()}
-        return arrays, {"history": self.history_, "n_steps": self.n_steps_}
+        """Everything, the optimiser and the random draws included: training goes on as if it had never stopped."""
+        tensors = {f"net.{name}": value for name, value in self.net_.state_dict().items()}
+        tensors |= {f"averaged.{name}": value for name, value in self._averaged.items()}
+        for number, state in self._optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if value is not None}
+        tensors["generator"] = self._generator.get_state()
+        arrays = {name: value.cpu().numpy() for name, value in tensors.items()}
+        return arrays, {"history": self.history_, "n_steps": self.n_steps_, "seed": self._seed}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
-        device = pick_device(self.device)
-        self.net_ = self._make_net(len(self.scaler_.mean)).to(device)
-        tensors = {name: torch.from_numpy(value.copy()).to(device) for name, value in arrays.items()}
+        self._device = pick_device(self.device)
+        with torch.random.fork_rng(devices=[]):
+            self.net_ = self._make_net(len(self.scaler_.mean)).to(self._device)
+        tensors = {name: torch.from_numpy(value.copy()).to(self._device) for name, value in arrays.items()}
         self.net_.load_state_dict(_part(tensors, "net."))
         self._averaged = _part(tensors, "averaged.")
-        self.history_, self.n_steps_ = rest["history"], rest["n_steps"]
+        self._optimiser = self._make_optimiser()
+        optimiser = self._optimiser.state_dict()
+        for key, value in _part(tensors, "optimiser.").items():
+            number, name = key.split(".", 1)
+            optimiser["state"].setdefault(int(number), {})[name] = value
+        self._optimiser.load_state_dict(optimiser)
+        self._generator = torch.Generator()
+        self._generator.set_state(tensors["generator"].cpu())
+        self.history_, self.n_steps_, self._seed = rest["history"], rest["n_steps"], rest["seed"]
+        self._best = {}
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
-    def _checkpoint_extra(self) -> dict[str, Tensor]:
-        """More tensors that a learner needs to go on exactly."""
-        return {}
-
-    def _checkpoint_restore(self, extra: dict[str, Tensor]) -> None:
-        """Take them back."""
-
     def _write_checkpoint(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        tensors = {f"net.{name}": value for name, value in self.net_.state_dict().items()}
-        tensors |= {f"averaged.{name}": value for name, value in self._averaged.items()}
-        tensors |= {f"best.{name}": value for name, value in self._best.items()}
-        for number, state in self._optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser.{number}.{name}": value for name, value in state.items() if value is not None}
-        tensors |= {f"extra.{name}": value for name, value in self._checkpoint_extra().items()}
-        tensors["generator"] = self._generator.get_state()
-        head = {
-            "learner": self._identity(),
-            "data": self._trained_on,
-            "history": self.history_,
-            "n_steps": self.n_steps_,
-        }
+        arrays, rest = self._state()
+        arrays |= {f"best.{name}": value.cpu().numpy() for name, value in self._best.items()}
+        head = {"learner": self._identity(), "data": self._trained_on, "rest": rest}
         with whole_file(folder / "checkpoint.safetensors") as draft:
-            save_file({k: v.contiguous().clone() for k, v in tensors.items()}, draft, {"head": json.dumps(head)})
+            save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, draft, {"head": json.dumps(head)})
 
     def _resume(self, folder: Path) -> None:
         path = folder / "checkpoint.safetensors"
         if not path.exists():
             return
-        from safetensors import safe_open
-
-        with safe_open(path, "pt") as file:
+        with safe_open(path, "np") as file:
             head = json.loads(file.metadata()["head"])
         if head["learner"]["taxonomy"] != self._identity()["taxonomy"]:
             raise RamifyError(f"{folder} holds a checkpoint of another taxonomy: give another folder, or remove it")
@@ -300,18 +300,11 @@ class NetLearner(Learner):
             raise RamifyError(f"{folder} holds a checkpoint of other data: give another folder, or remove it")
         if head["learner"] != self._identity():
             raise RamifyError(f"{folder} holds a checkpoint of other settings: give another folder, or remove it")
-        tensors = load_file(path, device=str(self._device))
-        self.net_.load_state_dict(_part(tensors, "net."))
-        self._averaged = _part(tensors, "averaged.")
+        arrays = load_file(path)
+        best = {name: arrays.pop(name) for name in list(arrays) if name.startswith("best.")}
+        self._restore(arrays, head["rest"])
+        tensors = {name: torch.from_numpy(value.copy()).to(self._device) for name, value in best.items()}
         self._best = _part(tensors, "best.")
-        optimiser = self._optimiser.state_dict()
-        for key, value in _part(tensors, "optimiser.").items():
-            number, name = key.split(".", 1)
-            optimiser["state"].setdefault(int(number), {})[name] = value
-        self._optimiser.load_state_dict(optimiser)
-        self._generator.set_state(tensors["generator"].cpu())
-        self._checkpoint_restore(_part(tensors, "extra."))
-        self.history_, self.n_steps_ = head["history"], head["n_steps"]
 
     def _identity(self) -> dict[str, Any]:
         """What a checkpoint must agree on; ``epochs`` may grow."""
@@ -319,6 +312,30 @@ class NetLearner(Learner):
         identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
         found: dict[str, Any] = json.loads(json.dumps(identity, default=_plain))
         return found
+
+
+@dataclass
+class Replayed:
+    """Answered items that every mini-batch is joined by: their inputs and the states of all their concepts."""
+
+    x: Tensor
+    states: Tensor
+
+    @classmethod
+    def of(cls, inputs: Inputs, labels: Labels, items: Index) -> "Replayed":
+        """The items' inputs and states."""
+        states = labels.states(items, np.arange(len(labels.taxonomy)))
+        return cls(inputs[items], torch.from_numpy(states).to(inputs.device))
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Some of them at random; all where they are few."""
+        if len(self) <= count:
+            return self.x, self.states
+        chosen = torch.randperm(len(self), generator=generator)[:count]
+        return self.x[chosen], self.states[chosen]
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

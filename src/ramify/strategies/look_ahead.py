@@ -1,0 +1,133 @@
+"""The paper's look-ahead (Algorithm 2): ask where a step with pseudo-labels would leave the prediction most uncertain.
+
+Over the whole pool of N items, with theta the learner's parameters and y its current pseudo-labels:
+
+    g  = mean gradient of the pool's loss under y                       (pass 1)
+    v  = gradient of the warm set's loss at theta' = theta - alpha g
+    y' = 1 where <v, grad z> <= 0, else 0, on unknown entries           (Eq. grad_dir)
+    g' = mean gradient of the pool's loss under y'                      (pass 2)
+    score = cross-entropy of the predictions at theta and at theta - alpha g'     (Eq. query, pass 3)
+
+An entry's loss is softplus(z) - y z, so g' - g is the mean gradient of (y - y') z: the second pass needs only the items
+that have unknown entries, and its one forward sweep carries the tangent along v as well as the graph back to theta.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from ramify.labels import UNKNOWN, Labels
+from ramify.learners.base import Learner, Logits, answered_items
+from ramify.learners.pseudo_label import PseudoLabel
+from ramify.meta import bce, masked_bce
+from ramify.nets import pick_device
+from ramify.strategies.base import EntryStrategy, Pool
+from ramify.taxonomy import Index
+
+BLOCK = 2048  # items at once: the graph of a block stays small
+ALPHA = 0.1
+
+Theta = dict[str, Tensor]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LookAhead(EntryStrategy):
+    """The entries that stay most uncertain after a look-ahead step. ``alpha`` is its size, by default the learner's."""
+
+    name: ClassVar[str] = "look-ahead"
+    alpha: float | None = None
+
+    def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float32]]]:
+        theta, logits = learner.differentiable()
+        after = self._stepped(learner, pool, theta, logits)
+        for items, concepts in pool.blocks():
+            for first in range(int(items[0]), int(items[-1]) + 1, BLOCK):
+                begin, end = np.searchsorted(items, [first, first + BLOCK])
+                if begin < end:
+                    shown, rows = np.unique(items[begin:end], return_inverse=True)
+                    columns = concepts[begin:end]
+                    with torch.no_grad():
+                        x = _inputs(learner, pool, shown)
+                        p = logits(theta, x)[rows, columns].sigmoid()
+                        z = logits(after, x)[rows, columns]
+                        score = torch.nn.functional.softplus(z) - p * z
+                    yield items[begin:end], columns, score.cpu().numpy()
+
+    def _stepped(self, learner: Learner, pool: Pool, theta: Theta, logits: Logits) -> Theta:
+        """The parameters after one update with the pool's pseudo-labels."""
+        alpha = self.alpha if self.alpha is not None else getattr(learner, "alpha", ALPHA)
+        warm, rest = _warm_and_rest(pool.labels)
+        theta = {name: value.detach().requires_grad_() for name, value in theta.items()}
+
+        mean = {name: torch.zeros_like(value) for name, value in theta.items()}
+        for items in _parts(rest):
+            z = logits(theta, _inputs(learner, pool, items))
+            y, _ = _labels(learner, pool.labels, items, z)
+            _add_gradient(mean, theta, bce(z, y) * (len(items) / len(rest)))
+
+        virtual = _step(theta, mean, alpha)
+        v = {name: torch.zeros_like(value) for name, value in theta.items()}
+        for items in _parts(warm):
+            z = logits(virtual, _inputs(learner, pool, items))
+            states = torch.from_numpy(pool.labels.states(items)).to(z.device)
+            _add_gradient(v, virtual, masked_bce(z, states) * (len(items) / len(warm)))
+
+        for part in _parts(rest):
+            items = part[(pool.labels.states(part) == UNKNOWN).any(axis=1)]
+            if not len(items):
+                continue
+            with forward_ad.dual_level():
+                duals = {name: forward_ad.make_dual(value, v[name]) for name, value in theta.items()}  # type: ignore[no-untyped-call]
+                outputs = logits(duals, _inputs(learner, pool, items))
+                z, tangent = forward_ad.unpack_dual(outputs)  # type: ignore[no-untyped-call]
+            # Outside, the way back carries no tangents.
+            y, unknown = _labels(learner, pool.labels, items, z)
+            new = torch.where(unknown, (tangent <= 0).to(z.dtype), y)
+            _add_gradient(mean, theta, ((y - new) * z).sum() / len(rest))
+        return {name: value.detach() for name, value in _step(theta, mean, alpha).items()}
+
+
+def _warm_and_rest(labels: Labels) -> tuple[Index, Index]:
+    """The warm set (or, with no item completely known, all answered ones), and the pool of all others."""
+    answered = answered_items(labels)
+    complete = answered[(labels.states(answered) >= 0).all(axis=1)]
+    warm = complete if len(complete) else answered
+    return warm, np.setdiff1d(np.arange(len(labels)), complete)
+
+
+def _parts(items: Index) -> Iterator[Index]:
+    return (items[first : first + BLOCK] for first in range(0, len(items), BLOCK))
+
+
+def _inputs(learner: Learner, pool: Pool, items: Index) -> Tensor:
+    return torch.from_numpy(learner.scaler_.transform(pool.features[items])).to(pick_device(learner.device))
+
+
+def _labels(learner: Learner, labels: Labels, items: Index, z: Tensor) -> tuple[Tensor, Tensor]:
+    """The labels of a block, unknown entries as the learner's current pseudo-labels, and which those are.
+
+    A learner without pseudo-labels believes its own predictions.
+    """
+    states = labels.states(items)
+    rows, columns = np.nonzero(states == UNKNOWN)
+    believed = z.detach().sigmoid()[rows, columns].cpu().numpy()
+    if isinstance(learner, PseudoLabel):
+        believed = learner.current_pseudo_labels(items[rows], columns, believed)
+    y = z.new_tensor(states)
+    y[rows, columns] = torch.as_tensor(believed, dtype=z.dtype, device=z.device)
+    return y, torch.from_numpy(states == UNKNOWN).to(z.device)
+
+
+def _add_gradient(total: Theta, theta: Theta, loss: Tensor) -> None:
+    for name, part in zip(theta, torch.autograd.grad(loss, list(theta.values())), strict=True):
+        total[name] += part
+
+
+def _step(theta: Theta, gradient: Theta, alpha: float) -> Theta:
+    return {name: (value - alpha * gradient[name]).detach().requires_grad_() for name, value in theta.items()}

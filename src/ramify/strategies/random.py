@@ -1,0 +1,35 @@
+"""Random questions: entry by entry, or all of an item together. Every other strategy is measured against them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.strategies.base import EntryStrategy, Pool, Query, Strategy, whole_items
+from ramify.strategies.select import noise
+from ramify.taxonomy import Index
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Random(EntryStrategy):
+    """Unknown entries, each as likely as any other."""
+
+    name: ClassVar[str] = "random"
+    needs_learner: ClassVar[bool] = False
+
+    def _scores(self, learner: Any, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float64]]]:
+        for items, concepts in pool.blocks():
+            yield items, concepts, noise(seed, items, concepts)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RandomItems(Strategy):
+    """All open entries of a random item, then those of the next: far fewer items to look at."""
+
+    name: ClassVar[str] = "random-items"
+    needs_learner: ClassVar[bool] = False
+
+    def _choose(self, learner: Any, pool: Pool, batch_size: int, seed: int) -> Query:
+        return whole_items(pool, batch_size, seed)

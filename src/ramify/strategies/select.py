@@ -1,0 +1,89 @@
+"""Selecting: the best of a stream of scores, with memory for no more than those, and ties broken by a seed."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.errors import RamifyError
+from ramify.taxonomy import Index
+
+
+def noise(seed: int, *numbers: Index) -> NDArray[np.float64]:
+    """A number in [0, 1) for each entry that depends on the seed and the entry alone: the same in any order, any block.
+
+    >>> noise(0, np.array([3, 4]), np.array([1, 1])).round(3)
+    array([0.98 , 0.018])
+    >>> noise(0, np.array([4]), np.array([1])).round(3)
+    array([0.018])
+    """
+    with np.errstate(over="ignore"):
+        state = _mixed(np.uint64(seed % 2**64) + np.uint64(0x9E3779B97F4A7C15))
+        for part in numbers:
+            state = _mixed((part.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) ^ state)
+    return np.asarray(state >> np.uint64(11), np.float64) * 2.0**-53
+
+
+def _mixed(state: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64] | np.uint64:
+    """Every bit of the result depends on every bit given (the finaliser of splitmix64)."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+class Best:
+    """The ``count`` entries with the highest scores among all that were offered.
+
+    >>> best = Best(2, seed=0)
+    >>> best.offer(np.array([0.1, 0.9]), np.array([0, 0]), np.array([5, 6]))
+    >>> best.offer(np.array([0.5, 0.2]), np.array([1, 1]), np.array([5, 6]))
+    >>> best.ranked()
+    (array([0, 1]), array([6, 5]), array([0.9, 0.5]))
+    """
+
+    def __init__(self, count: int, seed: int) -> None:
+        self.count, self.seed = count, seed
+        self.least = -np.inf  # what a score must reach to be among the best so far
+        self._kept: list[tuple[Index, Index, NDArray[np.float64]]] = []
+        self._waiting = 0
+
+    def offer(self, scores: NDArray[np.floating], items: Index, concepts: Index) -> None:
+        """Take a block of scored entries into account."""
+        where = _at_least(scores, self.least)
+        if not len(where):
+            return
+        self._kept.append((items[where], concepts[where], np.asarray(scores[where], np.float64)))
+        self._waiting += len(where)
+        if self._waiting > 2 * self.count + 1024:
+            self._settle()
+
+    def ranked(self) -> tuple[Index, Index, NDArray[np.float64]]:
+        """Items, concepts and scores of the best, the highest first."""
+        self._settle()
+        return self._kept[0]
+
+    def _settle(self) -> None:
+        empty = np.empty(0, np.intp)
+        parts = zip(*[(empty, empty, np.empty(0)), *self._kept], strict=True)
+        items, concepts, scores = (np.concatenate(part) for part in parts)
+        if np.isnan(scores).any():
+            raise RamifyError("a score is not a number: the learner predicts NaN; fit it again on clean features")
+        if len(scores) > self.count:
+            reached = np.partition(scores, -self.count)[-self.count]
+            near = np.flatnonzero(scores >= reached)  # more than enough only where scores are equal
+            items, concepts, scores = items[near], concepts[near], scores[near]
+        order = np.lexsort((noise(self.seed, items, concepts), scores))[::-1][: self.count]
+        self._kept = [(items[order], concepts[order], scores[order])]
+        self._waiting = len(order)
+        if len(order) == self.count:
+            self.least = float(scores[order[-1]])
+
+
+def _at_least(scores: NDArray[np.floating], least: float) -> Index:
+    """Where scores reach a value; few do, so eight at a time are looked through."""
+    passed = ~(scores < least)  # NaN passes, to be found
+    whole = len(passed) // 8 * 8
+    groups = np.flatnonzero(np.ascontiguousarray(passed[:whole]).view(np.uint64))
+    if len(groups) * 16 > whole:  # many: the plain way is quicker
+        return np.flatnonzero(passed)
+    near = (groups[:, None] * 8 + np.arange(8)).ravel()
+    near = near[passed[near]]
+    return np.concatenate([near, whole + np.flatnonzero(passed[whole:])])

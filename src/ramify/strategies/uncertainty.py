@@ -1,0 +1,36 @@
+"""Uncertainty sampling: ask where the learner's own prediction is closest to a coin toss."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from ramify.learners.base import Learner
+from ramify.strategies.base import EntryStrategy, Pool
+from ramify.taxonomy import Index
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Uncertainty(EntryStrategy):
+    """The entries whose predictions have the highest entropy."""
+
+    name: ClassVar[str] = "uncertainty"
+
+    def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float32]]]:
+        for items, concepts in pool.blocks():
+            shown, rows = np.unique(items, return_inverse=True)
+            p = learner.predict_proba(pool.features[shown])[rows, concepts]
+            yield items, concepts, entropy(p)
+
+
+def entropy(p: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The entropy of yes/no answers that are yes with probability p.
+
+    >>> entropy(np.array([0.5, 1.0])).round(3)
+    array([0.693, 0.   ])
+    """
+    found: NDArray[np.floating] = entr(p) + entr(1 - p)
+    return found
