@@ -3,14 +3,15 @@
 import sys
 from pathlib import Path
 
-from ramify.cli import compare, inspect
+from ramify.cli import compare, inspect, simulate
 from ramify.readers import scenes
 
-SCENES, WARM = 4000, 16
+SCENES, WARM, BATCH, ROUNDS = 4000, 16, 40, 20
+STRATEGIES = "random,uncertainty,random-items,expected-gain"
 
 
 def main(folder: Path) -> None:
-    """Draw the scenes once, show what they hold, and teach all learners from a handful of fine labels."""
+    """Draw the scenes once, show what they hold, teach all learners from a handful of fine labels, and ask for more."""
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / "scenes"
     if not data.exists():
@@ -22,7 +23,18 @@ def main(folder: Path) -> None:
     print(f"\n24 of the scenes are in {sheet}.\n")
     print(f"Now {WARM} scenes get their fine labels; all others keep only the coarse ones.", flush=True)
     compare(str(data), warm=str(WARM), seeds=1, out=folder / "compare", json_file=folder / "compare.json")
-    print("Next: let Ramify choose which questions to ask.")
+    print(f"\nNow strategies choose which questions to ask: {ROUNDS} rounds of {BATCH} answers.", flush=True)
+    simulate(
+        str(data),
+        strategies=STRATEGIES,
+        warm=WARM,
+        batch=BATCH,
+        rounds=ROUNDS,
+        seeds=1,
+        out=folder / "simulate",
+        json_file=folder / "simulate.json",
+        resume=True,  # run again, the demo shows what it found
+    )
 
 
 if __name__ == "__main__":

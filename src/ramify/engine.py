@@ -1,5 +1,6 @@
 """Engine: how independent work is spread over the cores of this machine."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -43,5 +44,7 @@ def run(
 
 def _in_processes(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Result]:
     # One thread for each worker: the workers fill the cores already, and more threads would fight over them.
-    with parallel_config(backend="loky", n_jobs=-1, inner_max_num_threads=1):
+    with parallel_config(backend="loky", n_jobs=-1, inner_max_num_threads=1), warnings.catch_warnings():
+        # A worker whose memory has grown is replaced by a new one: nothing is lost, and nobody needs to know.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
         yield from Parallel(return_as="generator")(delayed(function)(task) for task in tasks)

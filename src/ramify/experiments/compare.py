@@ -4,33 +4,35 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ramify import engine
-from ramify.data import Benchmark, Dataset, benchmark
+from ramify.data import Benchmark, benchmark
 from ramify.errors import RamifyError
+from ramify.experiments.common import (
+    VARIANTS,
+    check_choice,
+    check_folder,
+    data_of,
+    data_with_features,
+    for_workers,
+    kind_of,
+    make_learner,
+    train_coarse_stages,
+)
 from ramify.files import whole_file
 from ramify.learners import LEARNERS, Learner
 from ramify.learners.base import fingerprint
 from ramify.learners.recovery import recovery
-from ramify.learners.refine import Refine, coarse_stage
+from ramify.learners.refine import Refine
 from ramify.learners.training import NetLearner
 from ramify.metrics import precision_at_k
-from ramify.readers import read
 
 METRICS = ("p@1", "p@3", "p@5", "recovery_f1_loss", "seconds")
-MANY_WARM = 300  # from so many warm items on, their loss gets more weight beside that of the pool
-
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "pseudo-label-literal": ("pseudo-label", {"warm_weight": 0.0}),
-    "pseudo-label-smooth": ("pseudo-label", {"assignment": "smooth"}),
-    "refine-shrunk": ("refine", {"shrinkage": 4.0}),
-}
-"""More rows that can be asked for: a learner with other settings than its defaults."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,11 @@ def plan(
     source: str, learners: Sequence[str], sizes: Sequence[float], by_ratio: bool, seeds: int, exhaustive: bool
 ) -> list[Cell]:
     """All cells of a table, checked before anything is computed."""
-    known = [*LEARNERS, *VARIANTS]
     for name in learners:
-        if name not in known:
-            raise RamifyError(f"there is no learner {name!r}: choose among {', '.join(known)}")
+        check_choice("learner", name, [*LEARNERS, *VARIANTS])
     if seeds < 1:
         raise RamifyError(f"{seeds} seeds: give at least 1")
-    data = _data(source, exhaustive)
-    if data.features is None:
-        raise RamifyError(f"{source} has no features, only labels: learners need features")
+    data = data_with_features(source, exhaustive)
     cells = []
     for size in sizes:
         drawn = benchmark(data, ratio=size) if by_ratio else benchmark(data, warm=int(size))
@@ -84,21 +82,17 @@ def compare(
     report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
 ) -> list[dict[str, Any]]:
     """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results."""
-    if out.exists() and not out.is_dir():
-        raise RamifyError(f"{out} is a file: give a folder for the results")
-    data = _data(source, exhaustive)
+    check_folder(out)
+    data = data_of(source, exhaustive)
     settings = {"data": fingerprint(data.features, data.labels, data.split), "epochs": epochs, "exhaustive": exhaustive}
     out.mkdir(parents=True, exist_ok=True)
-    if not Path(source).exists():  # drawn on the spot: once here, not by every worker again
-        source = str(out / "data")
-        data.save(source)
+    source = for_workers(source, exhaustive, out)
     results = [found for cell in cells if (found := _finished(out, cell, settings))]
     done = {(found["learner"], found["warm"], found["seed"]) for found in results}
     todo = [cell for cell in cells if (cell.learner, cell.warm, cell.seed) not in done]
     report(results)
-    # The coarse stage of a seed serves all warm sizes: train it first, so that no two workers do the same.
-    seeds = sorted({cell.seed for cell in todo if not issubclass(_kind(cell.learner), NetLearner)})
-    engine.run(partial(_train_coarse_stage, source, exhaustive, out), seeds, how)
+    seeds = sorted({cell.seed for cell in todo if not issubclass(kind_of(cell.learner), NetLearner)})
+    train_coarse_stages(source, exhaustive, out / "memory", seeds, how)
     work = partial(_run_and_keep, source, exhaustive, epochs, out, settings)
     engine.run(work, todo, how, lambda *_: report([f for c in cells if (f := _finished(out, c, settings))]))
     return [found for cell in cells if (found := _finished(out, cell, settings))]
@@ -128,21 +122,6 @@ def as_json(source: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 # -- one cell ----------------------------------------------------------------------------------------------------------
-
-
-def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: Path) -> Learner:
-    """A learner with the settings it is compared with."""
-    kind, parameters = VARIANTS.get(name, (name, {}))
-    chosen = _kind(name)
-    settings: dict[str, Any] = {"random_state": seed}
-    if issubclass(chosen, NetLearner):
-        if kind == "pseudo-label" and n_warm >= MANY_WARM:
-            settings["warm_weight"] = 5.0
-        if epochs is not None:
-            settings["epochs"] = epochs
-    else:
-        settings["memory"] = str(memory)
-    return chosen(**settings | parameters)
 
 
 def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> dict[str, Any]:
@@ -180,15 +159,6 @@ def _recovery(learner: Learner, drawn: Benchmark) -> float | None:
     return None
 
 
-@lru_cache(maxsize=2)
-def _data(source: str, exhaustive: bool) -> Dataset:
-    return read(source, exhaustive=exhaustive)
-
-
-def _kind(name: str) -> type[Learner]:
-    return LEARNERS[VARIANTS.get(name, (name,))[0]]
-
-
 def _finished(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | None:
     path = out / "cells" / cell.file
     try:
@@ -205,16 +175,10 @@ def _all_settings(settings: dict[str, Any], cell: Cell) -> dict[str, Any]:
     return found
 
 
-def _train_coarse_stage(source: str, exhaustive: bool, out: Path, seed: int) -> None:
-    drawn = benchmark(_data(source, exhaustive), warm=1, seed=seed)
-    learner = Refine(random_state=seed, memory=str(out / "memory"))
-    coarse_stage(learner, learner._start(drawn.train.features, drawn.train.labels), drawn.train.labels)
-
-
 def _run_and_keep(
     source: str, exhaustive: bool, epochs: int | None, out: Path, settings: dict[str, Any], cell: Cell
 ) -> None:
-    drawn = benchmark(_data(source, exhaustive), warm=cell.warm, seed=cell.seed)
+    drawn = benchmark(data_of(source, exhaustive), warm=cell.warm, seed=cell.seed)
     result = run_cell(drawn, cell, epochs, out / "memory")
     (out / "cells").mkdir(exist_ok=True)
     with whole_file(out / "cells" / cell.file) as draft:

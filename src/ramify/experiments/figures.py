@@ -9,6 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ramify.experiments.progression import METRICS, MeanCurve, by_strategy, mean_curve
+
 mpl.use("Agg")
 
 STYLE: Any = {
@@ -69,6 +71,55 @@ def recovery_curves(results: Sequence[dict[str, Any]], folder: Path) -> list[Pat
             axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
             written += save(figure, folder / f"recovery-{warm}")
     return written
+
+
+COLOURS = {
+    "random": "#7f7f7f",
+    "uncertainty": "#e69f00",
+    "look-ahead": "#009e73",
+    "random-items": "#0072b2",
+    "expected-gain": "#d55e00",
+}
+"""A strategy has the same colour in every figure, one that can be told apart without seeing red and green."""
+DASHES = {"random": (0, (4, 2)), "random-items": (0, (1, 1.2))}  # what others are measured against is not a full line
+
+
+def al_curve(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
+    """Figure "al_curve": P@1, P@3 and P@5 by answers for each strategy, with a band of one std over seeds."""
+    return _progression(rows, folder / "al_curve", by_views=False)
+
+
+def al_curve_views(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
+    """The same against the items a person has to look at, which differ so much that their axis is logarithmic."""
+    return _progression(rows, folder / "al_curve_views", by_views=True)
+
+
+def _progression(rows: Sequence[dict[str, Any]], path: Path, *, by_views: bool) -> list[Path]:
+    metrics = [metric for metric in METRICS if any(row[metric] is not None for row in rows)]
+    strategies = by_strategy(rows)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(2.9 * len(metrics), 3.1), layout="constrained")
+        for axes, metric in zip(np.ravel(figure.subplots(1, len(metrics))), metrics, strict=True):
+            curves = {name: mean_curve(list(seeds.values()), metric) for name, seeds in strategies.items()}
+            for number, (name, curve) in enumerate(curves.items()):
+                _line(axes, curve, name, COLOURS.get(name, f"C{number}"), by_views)
+            end = curves["random"].mean[-1]  # where another curve crosses it shows what that strategy saves
+            axes.axhline(end, color=COLOURS["random"], linewidth=0.8, linestyle=":", label="random's end", zorder=1)
+            if by_views:
+                axes.set_xscale("log")
+                axes.xaxis.set_major_formatter("{x:g}")
+            axes.set(title=metric.upper(), xlabel="item views" if by_views else "answers")
+        columns = 2 * len(metrics)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize="small")
+        return save(figure, path)
+
+
+def _line(axes: Axes, curve: MeanCurve, name: str, colour: str, by_views: bool) -> None:
+    x = curve.item_views if by_views else curve.answers
+    drawn = (x > 0) | (not by_views)  # a logarithm has no place for zero
+    x, mean, spread = x[drawn], curve.mean[drawn], curve.spread[drawn]
+    axes.plot(x, mean, color=colour, linestyle=DASHES.get(name, "-"), linewidth=1.6, label=name)
+    axes.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
 
 
 def save(figure: Figure, path: Path) -> list[Path]:

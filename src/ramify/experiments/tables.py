@@ -73,5 +73,90 @@ def as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
     return table
 
 
+# -- Table 3: strategies -----------------------------------------------------------------------------------------------
+
+TIMES = "×: random's answers (views) at the end over those needed to reach its P@1."
+
+
+def progression(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The header and rows of Table 3: AUC of P@k by strategy, the best in ** **, and the factors against random."""
+    header = ["strategy", *(f"AUC {metric.upper()}" for metric in METRICS)]
+    header += ["answers ×", "views ×", "answers", "item views"]
+    rows = []
+    for row in summary:
+        times = [_times(row[f"{what}_factor_vs_random"]) for what in ("answers", "views")]
+        ends = [f"{row[what]:.0f}" for what in ("answers", "item_views")]
+        rows.append([row["strategy"], *(_area(summary, row, f"auc_{m}") for m in METRICS), *times, *ends])
+    return header, rows
+
+
+def paired(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The header and rows of a second table: each AUC minus random's of the same seed, factors against random-items."""
+    header = ["strategy", *(f"{metric.upper()} - random's" for metric in METRICS)]
+    header += ["answers × (random-items)", "views × (random-items)"]
+    rows = []
+    for row in summary:
+        gains = [_spread(row, f"auc_{metric}_vs_random", "+.4f") for metric in METRICS]
+        times = [_times(row[f"{what}_factor_vs_random_items"]) for what in ("answers", "views")]
+        rows.append([row["strategy"], *gains, *times])
+    return header, [line for line in rows if line[0] != "random"]
+
+
+def progression_as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
+    """Table 3 for a terminal of 80 columns."""
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, padding=0)
+    table.add_column("\nstrategy", no_wrap=True)
+    metrics = [f"AUC\n{metric.upper()}" for metric in METRICS]
+    for name in (*metrics, "answers\n×", "views\n×", "answers\nat end", "views\nat end"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in progression(summary)[1]:
+        short = [text.replace(" ± 0.", "±.") for text in line]
+        table.add_row(*(f"[bold]{text.strip('*')}[/bold]" if text.startswith("**") else text for text in short))
+    return table
+
+
+def savings(summary: Sequence[dict[str, Any]]) -> list[str]:
+    """What each strategy saves against random, in a sentence.
+
+    >>> row = {"strategy": "expected-gain", "answers_factor_vs_random": 1.8, "views_factor_vs_random": 7.9}
+    >>> savings([row])
+    ["expected-gain reaches random's P@1 with 1.8x fewer answers and 7.9x fewer item views"]
+    """
+    sentences = []
+    for row in summary:
+        answers, views = row["answers_factor_vs_random"], row["views_factor_vs_random"]
+        if row["strategy"] == "random":
+            continue
+        if answers is None:
+            sentences.append(f"{row['strategy']} does not reach random's P@1")
+        else:
+            saved = f"{_fewer(answers)} answers and {_fewer(views)} item views"
+            sentences.append(f"{row['strategy']} reaches random's P@1 with {saved}")
+    return sentences
+
+
+def _area(summary: Sequence[dict[str, Any]], row: dict[str, Any], key: str) -> str:
+    text = _spread(row, key, ".3f")
+    return f"**{text}**" if text and row[key] == max(r[key] for r in summary if r[key] is not None) else text
+
+
+def _spread(row: dict[str, Any], key: str, form: str) -> str:
+    if row[key] is None:
+        return ""
+    spread = row[f"{key}_std"]
+    return f"{row[key]:{form}}" + (f" ± {spread:{form.lstrip('+')}}" if spread is not None else "")
+
+
+def _times(factor: float | None) -> str:
+    return "-" if factor is None else f"{factor:.1f}"
+
+
+def _fewer(factor: float) -> str:
+    """A factor in words: 2.0x fewer, or 1.5x more."""
+    if f"{factor:.1f}" == "1.0":
+        return "as many"
+    return f"{factor:.1f}x fewer" if factor > 1 else f"{1 / factor:.1f}x more"
+
+
 def _size(row: dict[str, Any]) -> str:
     return f"{row['warm']}" if row["ratio"] is None else f"{row['ratio']:g} ({row['warm']})"

@@ -58,13 +58,26 @@ class Evidence:
 
 
 def evidence(learner: Learner, pool: Pool, sample: Index, directions: int) -> Evidence:
-    """What this learner tells; the leading directions are those of a sample of items."""
-    for_directions = sample[:FOR_DIRECTIONS]
+    """What this learner tells; the leading directions are those of a sample of items, which is also remembered."""
     if isinstance(learner, Refine):
-        return _of_refine(learner, pool, for_directions, directions)
-    if isinstance(learner, NetLearner):
-        return _of_net(learner, pool, for_directions, directions)
-    raise RamifyError(f"{learner.name} has no features that an answer could speak about: choose random-items")
+        told = _of_refine(learner, pool, sample[:FOR_DIRECTIONS], directions)
+    elif isinstance(learner, NetLearner):
+        told = _of_net(learner, pool, sample[:FOR_DIRECTIONS], directions)
+    else:
+        raise RamifyError(f"{learner.name} has no features that an answer could speak about: choose random-items")
+    ascending = np.sort(sample)
+    remembered = told.look(ascending)
+
+    def look(items: Index) -> Looked:
+        place = np.searchsorted(ascending, items)
+        new = np.append(ascending, -1)[place] != items
+        found = Looked(*(part[np.where(new, 0, place)] for part in remembered))
+        if new.any():
+            for mine, part in zip(found, told.look(items[new]), strict=True):
+                mine[new] = part
+        return found
+
+    return Evidence(look, told.prior_variance)
 
 
 def _of_refine(learner: Refine, pool: Pool, sample: Index, directions: int) -> Evidence:

@@ -1,0 +1,202 @@
+"""Simulate asking: the paper's Table 3 for any data set. Strategies ask a simulated annotator, over several seeds."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ramify import engine
+from ramify.data import benchmark
+from ramify.errors import RamifyError
+from ramify.experiments import common
+from ramify.experiments.progression import summary
+from ramify.files import whole_file
+from ramify.learners import LEARNERS
+from ramify.learners.base import fingerprint
+from ramify.learners.training import NetLearner
+from ramify.loop import ActiveLoop, Truth
+from ramify.strategies import STRATEGIES
+
+PARTS = ("test", "validation")
+LOOK_EVERY = 1.0  # seconds between two looks at how far the workers are
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is simulated: each strategy on each seed, from the same warm set, with the same learner."""
+
+    source: str
+    strategies: tuple[str, ...]
+    learner: str
+    warm: int
+    batch: int
+    rounds: int
+    seeds: int
+    exhaustive: bool
+    part: str
+    """What the learner is measured on: settings are chosen on the validation part, results come from test."""
+
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """All runs: a strategy and a seed."""
+        return [(strategy, seed) for strategy in self.strategies for seed in range(self.seeds)]
+
+
+def plan(
+    source: str,
+    strategies: Sequence[str],
+    learner: str = "refine",
+    *,
+    ratio: float | None = None,
+    warm: int | None = None,
+    batch: int = 100,
+    rounds: int = 30,
+    seeds: int = 5,
+    exhaustive: bool = True,
+    part: str = "test",
+) -> Plan:
+    """All that is simulated, checked before anything is computed. ``random`` is always among the strategies.
+
+    >>> found = plan("scenes:60", ["uncertainty"], warm=4, seeds=1)
+    >>> found.strategies, found.runs
+    (('random', 'uncertainty'), [('random', 0), ('uncertainty', 0)])
+    """
+    for name in strategies:
+        common.check_choice("strategy", name, STRATEGIES)
+    common.check_choice("learner", learner, [n for n in [*LEARNERS, *common.VARIANTS] if n != "all-labels"])
+    common.check_choice("part", part, PARTS)
+    for what, number in (("seeds", seeds), ("rounds", rounds), ("answers in a batch", batch)):
+        if number < 1:
+            raise RamifyError(f"{number} {what}: give at least 1")
+    data = common.data_with_features(source, exhaustive)
+    drawn = benchmark(data, ratio=ratio, warm=warm)
+    if ratio is not None and not len(drawn.warm):
+        raise RamifyError(f"the ratio {ratio:g} leaves no warm item: take a larger one, or --warm 0 if you mean it")
+    names = tuple(dict.fromkeys(strategies if "random" in strategies else ["random", *strategies]))
+    return Plan(source, names, learner, len(drawn.warm), batch, rounds, seeds, exhaustive, part)
+
+
+def simulate(
+    planned: Plan,
+    out: Path,
+    *,
+    resume: bool = False,
+    how: str = "processes",
+    report: Callable[[int], None] = lambda rounds: None,
+) -> list[dict[str, Any]]:
+    """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
+
+    Returns a dictionary for each run: its strategy, its seed, its curve, and why it stopped early where it did.
+    ``report`` is told about every second how many rounds are finished in all runs together.
+    """
+    common.check_folder(out)
+    if any((out / "runs").glob("*")) and not resume:
+        raise RamifyError(f"{out} already holds runs: give --resume to go on with them, or another --out")
+    _check_settings(planned, out)
+    source = common.for_workers(planned.source, planned.exhaustive, out)
+    with _told_regularly(lambda: report(rounds_on_disk(planned, out))):
+        if not issubclass(common.kind_of(planned.learner), NetLearner):
+            common.train_coarse_stages(source, planned.exhaustive, out / "memory", range(planned.seeds), how)
+        # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
+        return engine.run(partial(_run, planned, source, out), planned.runs[::-1], how)[::-1]
+
+
+def rounds_on_disk(planned: Plan, out: Path) -> int:
+    """How many rounds are finished in all runs together."""
+    finished = 0
+    for strategy, seed in planned.runs:
+        try:
+            curve = json.loads((_folder(out, strategy, seed) / "curve.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        finished += min(curve[-1]["round"], planned.rounds)
+    return finished
+
+
+def rows(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each round of each run.
+
+    >>> curve = [{"round": 0, "answers": 0, "item_views": 0, "p@1": 0.5}]
+    >>> rows([{"strategy": "random", "seed": 0, "curve": curve, "stopped": None}])[0]["p@5"] is None
+    True
+    """
+    keys = ("round", "answers", "item_views", "p@1", "p@3", "p@5")
+    return [
+        {"strategy": result["strategy"], "seed": result["seed"], **{key: row.get(key) for key in keys}}
+        for result in results
+        for row in result["curve"]
+    ]
+
+
+def as_json(planned: Plan, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The form that ``--json`` writes."""
+    found = rows(results)
+    settings = {key: getattr(planned, key) for key in ("learner", "warm", "batch", "rounds", "seeds", "part")}
+    return {"command": "simulate", "data": planned.source, **settings, "rows": found, "summary": summary(found)}
+
+
+# -- inside ------------------------------------------------------------------------------------------------------------
+
+
+def _folder(out: Path, strategy: str, seed: int) -> Path:
+    return out / "runs" / f"{strategy}-{seed}"
+
+
+def _run(planned: Plan, source: str, out: Path, run: tuple[str, int]) -> dict[str, Any]:
+    strategy, seed = run
+    drawn = benchmark(common.data_of(source, planned.exhaustive), warm=planned.warm, seed=seed)
+    loop = ActiveLoop(
+        drawn.train,
+        common.make_learner(planned.learner, planned.warm, seed, None, out / "memory"),
+        STRATEGIES[strategy](random_state=seed),
+        Truth(drawn.answers),
+        batch_size=planned.batch,
+        test=drawn.test if planned.part == "test" else drawn.validation,
+        folder=_folder(out, strategy, seed),
+    ).run(rounds=planned.rounds)
+    curve = [row for row in loop.curve_ if row["round"] <= planned.rounds]  # it may have gone further before
+    return {"strategy": strategy, "seed": seed, "curve": curve, "stopped": loop.stopped_}
+
+
+def _check_settings(planned: Plan, out: Path) -> None:
+    """Refuse to mix runs of different settings; strategies, rounds and seeds may be added."""
+    data = common.data_of(planned.source, planned.exhaustive)
+    named = ("learner", "warm", "batch", "exhaustive", "part")
+    settings: dict[str, Any] = {
+        "data": fingerprint(data.features, data.labels, data.split),
+        **{name: getattr(planned, name) for name in named},
+    }
+    path = out / "settings.json"
+    if path.exists() and any((out / "runs").glob("*")):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        for name, value in settings.items():
+            if kept[name] != value:
+                found = "other data" if name == "data" else f"{name} {kept[name]}, not {value}"
+                raise RamifyError(f"{out} holds runs with {found}: give the same settings, or another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as draft:
+        draft.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+
+
+@contextmanager
+def _told_regularly(tell: Callable[[], None]) -> Iterator[None]:
+    """Calls ``tell`` now, about every second while work goes on, and at the end."""
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(LOOK_EVERY):
+            tell()
+
+    tell()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
+    tell()
