@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         Refine,
         load,
     )
+    from ramify.loop import ActiveLoop, Question, Truth
     from ramify.readers import read
+    from ramify.strategies import ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
     from ramify.taxonomy import Taxonomy
 
 __version__ = "0.1.0"
@@ -31,6 +33,8 @@ _HOME = {
     **dict.fromkeys(["IRRELEVANT", "RELEVANT", "UNKNOWN", "Labels", "Source"], "ramify.labels"),
     **dict.fromkeys(["LEML", "AllLabels", "CoarsePrior", "Factored", "FullySupervised"], "ramify.learners"),
     **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
+    **dict.fromkeys(["ActiveLoop", "Question", "Truth"], "ramify.loop"),
+    **dict.fromkeys(["ExpectedGain", "LookAhead", "Random", "RandomItems", "Uncertainty"], "ramify.strategies"),
     "RamifyError": "ramify.errors",
     "Taxonomy": "ramify.taxonomy",
     "read": "ramify.readers",
@@ -41,20 +45,28 @@ __all__ = [
     "LEML",
     "RELEVANT",
     "UNKNOWN",
+    "ActiveLoop",
     "AllLabels",
     "Benchmark",
     "CoarsePrior",
     "Dataset",
+    "ExpectedGain",
     "Factored",
     "FullySupervised",
     "Labels",
+    "LookAhead",
     "NoisyOr",
     "OneClass",
     "PseudoLabel",
+    "Question",
     "RamifyError",
+    "Random",
+    "RandomItems",
     "Refine",
     "Source",
     "Taxonomy",
+    "Truth",
+    "Uncertainty",
     "benchmark",
     "load",
     "read",
