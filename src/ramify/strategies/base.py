@@ -37,13 +37,18 @@ class Pool(NamedTuple):
     excluded: Index
     """Excluded entries as item * number of concepts + concept, ascending."""
 
+    def entries(self, items: Index | slice) -> tuple[Index, Index]:
+        """What may be asked of some items."""
+        owners, concepts = self.labels.unknown(items)
+        if len(self.excluded):
+            free = ~np.isin(owners * len(self.labels.taxonomy) + concepts, self.excluded)
+            owners, concepts = owners[free], concepts[free]
+        return owners, concepts
+
     def blocks(self) -> Iterator[tuple[Index, Index]]:
-        """The entries that may be asked, item by item, in blocks of items."""
+        """All entries that may be asked, item by item, in blocks of items."""
         for first in range(0, len(self.labels), ROWS):
-            items, concepts = self.labels.unknown(slice(first, first + ROWS))
-            if len(self.excluded):
-                free = ~np.isin(items * len(self.labels.taxonomy) + concepts, self.excluded)
-                items, concepts = items[free], concepts[free]
+            items, concepts = self.entries(slice(first, first + ROWS))
             if len(items):
                 yield items, concepts
 
