@@ -72,13 +72,16 @@ class CoarseStage:
         return [(layer.weight.detach().double(), layer.bias.detach().double()) for layer in firsts]
 
     @torch.no_grad()
-    def features(self, x: Tensor) -> Tensor:
+    def features(self, x: Tensor, *, exact: bool = True) -> Tensor:
         """phi(x): the inputs and the nets' first hidden layers, each normalised, centred, normalised; of length 1.
 
-        In double precision: an item's features must not depend on which others are computed beside it.
+        In double precision, unless said otherwise: what is learned must not depend on which items are computed together.
         """
-        x = x.double()
-        layers = [x, *(torch.addmm(bias, x, weight.T).relu_() for weight, bias in self._first_layers)]
+        if exact:
+            x = x.double()
+            layers = [x, *(torch.addmm(bias, x, weight.T).relu_() for weight, bias in self._first_layers)]
+        else:
+            layers = self._layers(x)
         parts = [_unit(_unit(v) - centre) for v, centre in zip(layers, self.centres, strict=True)]
         weights = [1.0, *[1 / math.sqrt(len(self.nets))] * len(self.nets)]
         return torch.cat([part * w for part, w in zip(parts, weights, strict=True)], dim=1) / math.sqrt(2)

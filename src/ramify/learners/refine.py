@@ -125,7 +125,7 @@ class Refine(Learner):
         parameters = {name: torch.from_numpy(part).to(pick_device(self.device)).float() for name, part in parts.items()}
 
         def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
-            phi = self.coarse_.features(x).to(x.dtype)
+            phi = self.coarse_.features(x, exact=False)
             given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype)
             return self._calibrated(self._scores(self.coarse_.probabilities(x), given))
 
@@ -159,6 +159,11 @@ class Refine(Learner):
     def _left_out(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
         slots = self.fine_.complete()
         return self.fine_.states[slots][:, self.taxonomy_.leaves], self.leave_one_out()[1]
+
+    def left_out_probabilities(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """States and calibrated probabilities of the completely known items, each by a model that did not see it."""
+        states, scores = self._left_out()
+        return states, self._calibrated(torch.from_numpy(scores)).sigmoid().numpy()
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""
