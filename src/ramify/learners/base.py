@@ -220,8 +220,13 @@ class Inputs:
 
 def answered_items(labels: Labels) -> Index:
     """The items of which anything was asserted that is not merely coarse: below a root, or of a root that is a leaf."""
-    said, taxonomy = labels.assertions(), labels.taxonomy
-    return np.unique(said.items[(taxonomy.parents[said.concepts] >= 0) | (said.concepts < len(taxonomy.leaves))])
+    taxonomy = labels.taxonomy
+    found = [np.empty(0, np.intp)]
+    for first in range(0, len(labels), ROWS):  # most are coarse: all at once would take memory for every one of them
+        said = labels.assertions(slice(first, first + ROWS))
+        fine = (taxonomy.parents[said.concepts] >= 0) | (said.concepts < len(taxonomy.leaves))
+        found.append(np.unique(said.items[fine]))
+    return np.concatenate(found)
 
 
 def warm_items(labels: Labels) -> Index:

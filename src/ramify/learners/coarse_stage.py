@@ -75,7 +75,7 @@ class CoarseStage:
     def features(self, x: Tensor, *, exact: bool = True) -> Tensor:
         """phi(x): the inputs and the nets' first hidden layers, each normalised, centred, normalised; of length 1.
 
-        In double precision, unless said otherwise: what is learned must not depend on which items are computed together.
+        In double precision by default: what is learned must not depend on which items are computed together.
         """
         if exact:
             x = x.double()

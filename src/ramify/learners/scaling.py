@@ -47,7 +47,9 @@ class Scaler:
         if self.by_row:
             norm = np.linalg.norm(block, axis=1, keepdims=True)
             return np.asarray(block / np.maximum(norm, 1e-12) * np.float32(np.sqrt(block.shape[1]) / 4), np.float32)
-        return np.asarray((block - self.mean) * self.scale, np.float32)
+        block -= self.mean  # in place: it is a copy, and another of that size costs more than the arithmetic
+        block *= self.scale
+        return block
 
 
 def _dense(block: Any) -> NDArray[Any]:

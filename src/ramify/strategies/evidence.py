@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, UNKNOWN
+from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.learners.base import Learner
 from ramify.learners.factored import path_products
 from ramify.learners.fine_stage import LEAST
@@ -35,7 +35,9 @@ from ramify.taxonomy import Index
 Floats = NDArray[np.float64]
 
 SURE = 0.02  # no probability is believed to be nearer to 0 or 1
+PRIOR_OF_REFINE, PRIOR_OF_NET = 1.0, 100.0  # variances
 FOR_DIRECTIONS = 2048  # items from which the leading directions are computed
+BLOCK = 2048  # items looked at together: their inputs are what takes memory
 
 
 class Looked(NamedTuple):
@@ -66,72 +68,85 @@ def evidence(learner: Learner, pool: Pool, sample: Index, directions: int) -> Ev
     else:
         raise RamifyError(f"{learner.name} has no features that an answer could speak about: choose random-items")
     ascending = np.sort(sample)
-    remembered = told.look(ascending)
+    remembered = _in_blocks(told.look, ascending)
 
     def look(items: Index) -> Looked:
         place = np.searchsorted(ascending, items)
         new = np.append(ascending, -1)[place] != items
         found = Looked(*(part[np.where(new, 0, place)] for part in remembered))
         if new.any():
-            for mine, part in zip(found, told.look(items[new]), strict=True):
+            for mine, part in zip(found, _in_blocks(told.look, items[new]), strict=True):
                 mine[new] = part
         return found
 
     return Evidence(look, told.prior_variance)
 
 
+def _in_blocks(look: Callable[[Index], Looked], items: Index) -> Looked:
+    parts = [look(items[first : first + BLOCK]) for first in range(0, max(1, len(items)), BLOCK)]
+    return Looked(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
 def _of_refine(learner: Refine, pool: Pool, sample: Index, directions: int) -> Evidence:
-    taxonomy, fine = learner.taxonomy_, learner.fine_
-    leading = _leading(learner.coarse_.features(_scaled(learner, pool, sample)), directions)
-    weights = torch.cat([torch.from_numpy(fine.weights.T).to(leading), leading], dim=1)
-    n_leaves, n_learned = len(taxonomy.leaves), len(fine.concepts)
-    parents = taxonomy.parents[:n_leaves]
-    learned = np.isin(np.arange(n_leaves), fine.concepts)
+    phi = [learner.coarse_.features(_scaled(learner, pool, part)).float() for part in np.array_split(sample, 8)]
+    found = leading(torch.cat(phi), directions)
+    weights = torch.cat([torch.from_numpy(learner.fine_.weights.T).to(found), found], dim=1)
+    n_learned = len(learner.fine_.concepts)
 
     def look(items: Index) -> Looked:
         x = _scaled(learner, pool, items)
         coarse, products = learner.coarse_.apply(x, weights.to(x))
-        given = products[:, :n_learned] + torch.from_numpy(fine.biases).to(x)
-        given_parent = learner._given_parent(coarse, given)
-        joint = _floats(path_products(given_parent, taxonomy))
-        spread = 4 * _spread(_floats(given_parent[:, :n_leaves]))
-        # Of a concept that is not learned from answers (a root, an only child) more knowledge matters nowhere.
-        matters = np.where(learned, joint[:, parents] * spread, 0)
-        there = _there(pool, items, joint[:, parents])
-        return Looked(_floats(products[:, n_learned:]), fine.lam / (spread * there), matters)
+        given = products[:, :n_learned] + torch.from_numpy(learner.fine_.biases).to(x)
+        return refine_looked(learner, pool.labels, items, _floats(products[:, n_learned:]), coarse, given)
 
-    return Evidence(look, 1.0)
+    return Evidence(look, PRIOR_OF_REFINE)
+
+
+def refine_looked(learner: Refine, labels: Labels, items: Index, phi: Floats, coarse: Tensor, given: Tensor) -> Looked:
+    """What Refine tells of items, from its two stages: P(c | x), and what the regressions say given the parent."""
+    taxonomy = learner.taxonomy_
+    leaves = taxonomy.leaves
+    parents = taxonomy.parents[leaves]
+    given_parent = learner._given_parent(coarse, given)
+    joint = _floats(path_products(given_parent, taxonomy))[:, parents]
+    spread = 4 * _spread(_floats(given_parent[:, leaves]))
+    # Of a concept that is not learned from answers (a root, an only child) more knowledge matters nowhere.
+    matters = np.where(np.isin(leaves, learner.fine_.concepts), joint * spread, 0)
+    return Looked(phi, learner.fine_.lam / (spread * _there(labels, items, joint)), matters)
 
 
 def _of_net(learner: NetLearner, pool: Pool, sample: Index, directions: int) -> Evidence:
-    taxonomy = learner.taxonomy_
-    n_leaves = len(taxonomy.leaves)
-    parents = taxonomy.parents[:n_leaves]
-    last = [layer for layer in learner.net_.modules() if isinstance(layer, nn.Linear)]
-    if not last:
-        raise RamifyError("this net has no linear layer that an answer could speak about: choose random-items")
-
-    def features(items: Index) -> tuple[Tensor, Tensor]:
-        seen: list[Tensor] = []
-        hook = last[-1].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-        try:
-            with torch.no_grad():
-                p = learner._probabilities(_scaled(learner, pool, items))
-        finally:
-            hook.remove()
-        return seen[-1].flatten(1), p
-
-    leading = _leading(features(sample)[0], directions)
+    found = leading(last_layer(learner, _scaled(learner, pool, sample))[0], directions)
 
     def look(items: Index) -> Looked:
-        phi, probabilities = features(items)
-        p = _floats(probabilities)
-        spread = _spread(p)
-        none = np.stack([(1 - p[:, parents == parent]).prod(axis=1) for parent in parents], axis=1)
-        there = _there(pool, items, 1 - none)
-        return Looked(_floats(phi @ leading), 1 / (spread * there), there * spread)
+        phi, probabilities = last_layer(learner, _scaled(learner, pool, items))
+        return net_looked(pool.labels, items, _floats(phi @ found), _floats(probabilities))
 
-    return Evidence(look, 100.0)
+    return Evidence(look, PRIOR_OF_NET)
+
+
+def net_looked(labels: Labels, items: Index, phi: Floats, p: Floats) -> Looked:
+    """What a net tells of items, from its predictions: a parent is there if any of its children is."""
+    parents = labels.taxonomy.parents[labels.taxonomy.leaves]
+    spread = _spread(p)
+    none = np.stack([(1 - p[:, parents == parent]).prod(axis=1) for parent in parents], axis=1)
+    there = _there(labels, items, 1 - none)
+    return Looked(phi, 1 / (spread * there), there * spread)
+
+
+def last_layer(learner: NetLearner, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The inputs of a net's last linear layer, and its predictions."""
+    layers = [layer for layer in learner.net_.modules() if isinstance(layer, nn.Linear)]
+    if not layers:
+        raise RamifyError("this net has no linear layer that an answer could speak about: choose random-items")
+    seen: list[Tensor] = []
+    hook = layers[-1].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    try:
+        with torch.no_grad():
+            p = learner._probabilities(x)
+    finally:
+        hook.remove()
+    return seen[-1].flatten(1), p
 
 
 def _spread(p: Floats) -> Floats:
@@ -140,16 +155,16 @@ def _spread(p: Floats) -> Floats:
     return found
 
 
-def _there(pool: Pool, items: Index, predicted: Floats) -> Floats:
+def _there(labels: Labels, items: Index, predicted: Floats) -> Floats:
     """How probable the parent of each fine concept is: mostly known, else as predicted."""
-    taxonomy = pool.labels.taxonomy
+    taxonomy = labels.taxonomy
     parents = taxonomy.parents[taxonomy.leaves]
-    states = pool.labels.states(items, np.maximum(parents, 0))
+    states = labels.states(items, np.maximum(parents, 0))
     found = np.where(states == UNKNOWN, predicted, states == RELEVANT)
     return np.clip(np.where(parents < 0, 1.0, found), LEAST, 1.0)
 
 
-def _leading(phi: Tensor, directions: int) -> Tensor:
+def leading(phi: Tensor, directions: int) -> Tensor:
     """The leading directions of the features, as columns."""
     count = min(directions, *phi.shape)
     with torch.random.fork_rng(devices=[]):

@@ -36,8 +36,8 @@ class Knowledge:
     """T, of the same shape."""
 
     @classmethod
-    def of(cls, told: Evidence, labels: Labels, sample: Index) -> "Knowledge":
-        """From the known entries whose parents are relevant, and a sample of all items."""
+    def of(cls, told: Evidence, labels: Labels, sample: Index, answered: Index | None = None) -> "Knowledge":
+        """From the known entries of answered items whose parents are relevant, and a sample of all items."""
         looked = told.look(sample)
         scale = len(labels) / len(sample)
         matters = np.stack([scale * (looked.phi.T * t) @ looked.phi for t in looked.matters.T])
@@ -45,7 +45,7 @@ class Knowledge:
         taxonomy = labels.taxonomy
         parents = taxonomy.parents[taxonomy.leaves]
         precision = np.repeat(np.eye(looked.phi.shape[1])[None] / told.prior_variance, len(parents), axis=0)
-        answered = answered_items(labels)
+        answered = answered_items(labels) if answered is None else answered
         for first in range(0, len(answered), ROWS):
             items = answered[first : first + ROWS]
             seen = told.look(items)
@@ -90,7 +90,7 @@ class Groups:
 
     def take_best(self) -> tuple[int, Index, float]:
         """Item, open children and score of the best group; the others' gains follow from its being asked."""
-        gains = np.where(self.open, self.gains(), 0).sum(axis=1) / self.open.sum(axis=1)
+        gains = np.where(self.open, self.gains(), 0).sum(axis=1) / np.maximum(self.open.sum(axis=1), 1)
         gains[~self.left] = -np.inf
         best = np.flatnonzero(gains == gains.max())
         pick = int(best[np.argmax(self.tie_break[best])])
@@ -98,6 +98,19 @@ class Groups:
         asked = np.flatnonzero(self.open[pick])
         self.ask(pick, asked)
         return int(self.items[pick]), self.children[asked], float(gains[pick])
+
+    def take_entries(self, count: int) -> tuple[Index, int]:
+        """Items and the one child for which answers about so many items would teach most, each asked for itself."""
+        gains = np.where(self.open & self.left[:, None], self.gains(), -np.inf)
+        top = -np.sort(-gains, axis=0)[:count]
+        child = int(np.argmax(np.where(np.isfinite(top), top, 0).sum(axis=0) + np.isfinite(top).sum(axis=0) * 1e-12))
+        picks = np.lexsort((self.tie_break, gains[:, child]))[::-1][:count]
+        picks = picks[np.isfinite(gains[picks, child])]
+        for pick in picks:
+            self.ask(pick, np.array([child]))
+        self.open[picks, child] = False
+        self.left &= self.open.any(axis=1)
+        return self.items[picks], int(self.children[child])
 
     def gains(self) -> Floats:
         """Of every entry, groups x children."""

@@ -29,6 +29,9 @@ def _mixed(state: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64] | np.uin
     return state ^ (state >> np.uint64(31))
 
 
+AT_ONCE = 1 << 16  # scores looked at together: they and what is found stay in the cache
+
+
 class Best:
     """The ``count`` entries with the highest scores among all that were offered.
 
@@ -47,13 +50,14 @@ class Best:
 
     def offer(self, scores: NDArray[np.floating], items: Index, concepts: Index) -> None:
         """Take a block of scored entries into account."""
-        where = _at_least(scores, self.least)
-        if not len(where):
-            return
-        self._kept.append((items[where], concepts[where], np.asarray(scores[where], np.float64)))
-        self._waiting += len(where)
-        if self._waiting > 2 * self.count + 1024:
-            self._settle()
+        for first in range(0, len(scores), AT_ONCE):
+            reach = ~(scores[first : first + AT_ONCE] < self.least)  # NaN does, to be found
+            where = first + np.flatnonzero(reach)
+            if len(where):
+                self._kept.append((items[where], concepts[where], np.asarray(scores[where], np.float64)))
+                self._waiting += len(where)
+                if self._waiting > 2 * self.count + 1024:
+                    self._settle()
 
     def ranked(self) -> tuple[Index, Index, NDArray[np.float64]]:
         """Items, concepts and scores of the best, the highest first."""
@@ -75,15 +79,3 @@ class Best:
         self._waiting = len(order)
         if len(order) == self.count:
             self.least = float(scores[order[-1]])
-
-
-def _at_least(scores: NDArray[np.floating], least: float) -> Index:
-    """Where scores reach a value; few do, so eight at a time are looked through."""
-    passed = ~(scores < least)  # NaN passes, to be found
-    whole = len(passed) // 8 * 8
-    groups = np.flatnonzero(np.ascontiguousarray(passed[:whole]).view(np.uint64))
-    if len(groups) * 16 > whole:  # many: the plain way is quicker
-        return np.flatnonzero(passed)
-    near = (groups[:, None] * 8 + np.arange(8)).ravel()
-    near = near[passed[near]]
-    return np.concatenate([near, whole + np.flatnonzero(passed[whole:])])
