@@ -244,8 +244,8 @@ def test_items_without_any_label_are_learned_from():
     [
         (
             lambda x, labels: FullySupervised().fit(x, data(warm=0)[1]),
-            "fully-supervised learns from items whose fine entries are all known, and there is none: "
-            "answer all questions about some items first, or use refine",
+            "fully-supervised learns from items with fine labels, and there is none: "
+            "answer questions about some items first, or use refine",
         ),
         (
             lambda x, labels: PseudoLabel().fit(x, data(warm=0)[1]),
