@@ -46,32 +46,39 @@ def start(folder: Path) -> int:
     return child
 
 
-def ended(child: int, within: float | None = None) -> bool:
-    """Whether a child ends by itself within some seconds; else it is killed."""
-    until = None if within is None else time.monotonic() + within
-    while until is None or time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            assert status == 0
-            return True
-        time.sleep(0.002)
+def written(folder: Path) -> int:
+    """How many questions and answers are on disk."""
+    journal = folder / "answers.jsonl"
+    return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+
+def kill_at(folder: Path, lines: int, later: float) -> bool:
+    """Run until so much is on disk and some seconds more, then kill; whether it was still running."""
+    child = start(folder)
+    while written(folder) < lines:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return False
+        time.sleep(0.001)
+    time.sleep(later)
     os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 def main(folder: Path) -> None:
     torch.set_num_threads(1)  # before any thread begins: threads do not survive a fork
     torch.optim.Adam([torch.zeros(1)])  # makes torch import the rest of itself
     began = time.monotonic()
-    ended(start(folder / "straight"))
-    whole = time.monotonic() - began
+    assert os.waitpid(start(folder / "straight"), 0)[1] == 0
+    a_round = (time.monotonic() - began) / ROUNDS
+    all_lines = written(folder / "straight")
     drawn = random.Random(0)
     kills = 0
     for number in range(10):
-        while not ended(start(folder / f"killed-{number}"), drawn.uniform(0.02, whole)):
-            kills += 1
-    print(json.dumps({"kills": kills, "whole": whole, "seconds": time.monotonic() - began}))
+        place = folder / f"killed-{number}"
+        for lines in sorted(drawn.sample(range(1, all_lines - 9), 2)):
+            kills += kill_at(place, lines, drawn.uniform(0, a_round))
+        assert os.waitpid(start(place), 0)[1] == 0
+    print(json.dumps({"kills": kills, "seconds": time.monotonic() - began}))
 
 
 if __name__ == "__main__":

@@ -257,7 +257,7 @@ def test_a_resumed_loop_ends_as_one_that_never_stopped(learner, strategy, tmp_pa
 
 
 def test_sigkill_at_any_moment_loses_nothing(tmp_path):
-    """Ten runs, killed at random moments again and again until they end: the curve and the answers are the same."""
+    """Ten runs, each killed twice at random moments, end with the same curve and the same answers."""
     script = Path(__file__).with_name("loop_process.py")
     done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
