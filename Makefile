@@ -2,7 +2,7 @@
 PYTHON ?= python3
 READY := .venv/.ready
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench browser clean
 
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
@@ -15,6 +15,10 @@ check: $(READY)
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+# The page is tested in a real browser; without one, those tests are skipped and say so.
+browser:
+	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
 
 bench: $(READY)
 	.venv/bin/python -m pip install --quiet --editable '.[bench]'

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from ramify.embed import FEATURES, _patterns, embed_pictures
+from ramify.embed import FEATURES, embed_pictures
+from ramify.embed.pictures import _patterns
 
 
 def disc(size=(128, 128), mode="RGB") -> Image.Image:

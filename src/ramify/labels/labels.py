@@ -1,7 +1,7 @@
 """Labels: yes, no or unknown for every (item, concept), why it is known, and what is still to be asked."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeAlias
@@ -266,6 +266,21 @@ class Labels:
     def take(self, items: Items) -> "Labels":
         """The labels of some items, in their order."""
         return Labels.__new__(Labels)._take_over(self.taxonomy, self._store.take(self._items(items)))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Labels"]) -> "Labels":
+        """The labels of several sets of items, one after the other; all are of the same taxonomy.
+
+        >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
+        >>> Labels.joined([Labels(taxonomy, [[1]]), Labels(taxonomy, [[0], [-1]])]).states(concepts="animal").tolist()
+        [[1], [0], [-1]]
+        """
+        if not parts or any(part.taxonomy != parts[0].taxonomy for part in parts):
+            raise RamifyError("labels can only be joined where there are some, all of the same taxonomy")
+        arrays = [part._arrays() for part in parts]
+        joined = {name: np.concatenate([part[name] for part in arrays]) for name in arrays[0]}
+        rows = Rows(joined["lengths"], joined["positions"], joined["cells"])
+        return cls.__new__(cls)._take_over(parts[0].taxonomy, Store(trees(parts[0].taxonomy), joined["roots"], rows))
 
     def migrate(self, taxonomy: Taxonomy, moved: Index) -> "Labels":
         """The same assertions about a changed taxonomy, with what ``Taxonomy.split`` or ``merge`` gave.

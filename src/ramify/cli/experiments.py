@@ -1,4 +1,4 @@
-"""The command line: it parses, calls, prints."""
+"""Commands that look at data sets and repeat the paper's experiments on them."""
 
 import math
 import sys
@@ -11,33 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ramify import __version__
+from ramify.cli.base import EXPERIMENTS, app
 from ramify.errors import RamifyError
 
-app = typer.Typer(
-    help="Ramify splits coarse labels into finer ones with as few human answers as possible.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
 
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"ramify {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
-    ] = False,
-) -> None:
-    """Ramify splits coarse labels into finer ones with as few human answers as possible."""
-
-
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 def inspect(
     path: Annotated[str, typer.Argument(help="An .npz bundle, a folder, a taxonomy file, or 'scenes'.")],
     not_exhaustive: Annotated[
@@ -70,7 +48,7 @@ def inspect(
     console.print(table)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 def compare(
     path: Annotated[str, typer.Argument(help="An .npz bundle, a folder with fully known labels, or 'scenes'.")],
     learners: Annotated[str, typer.Option(help="Names, separated by commas.")] = (
@@ -128,7 +106,7 @@ def compare(
     print(f"\nThe table is in {out / 'table.md'}, {len(written)} figures are beside it.")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 def simulate(
     path: Annotated[str, typer.Argument(help="An .npz bundle, a folder with fully known labels, or 'scenes'.")],
     strategies: Annotated[str, typer.Option(help="Names, separated by commas; random is always among them.")] = (
@@ -220,12 +198,3 @@ def _numbers(text: str, option: str) -> list[float]:
     if not found or not all(map(math.isfinite, found)):
         raise RamifyError(f"{option} takes numbers separated by commas, not {text!r}")
     return found
-
-
-def main() -> None:
-    """Run the command line; a mistake of the user is one sentence, not a traceback."""
-    try:
-        app()
-    except RamifyError as error:
-        Console(stderr=True).print(Text(f"ramify: {error}"), soft_wrap=True)
-        sys.exit(1)

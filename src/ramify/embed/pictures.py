@@ -1,17 +1,17 @@
-"""Embed: pictures as features, with nothing to download and nothing fitted."""
+"""Pictures as features, with nothing to download and nothing fitted."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TypeAlias
+from pathlib import Path
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
-__all__ = ["FEATURES", "embed_pictures"]
+from ramify.embed.base import Floats
 
-Floats: TypeAlias = NDArray[np.float32]
+__all__ = ["FEATURES", "PictureEmbedder", "embed_pictures"]
 
 SIDE = 128  # pixels that a picture is resized to, along one side
 CELL = 4  # pixels of a cell, along one side
@@ -24,6 +24,52 @@ FEATURES = 2 * FILTERS
 COLOUR = 0.4  # the weight of colours against edges
 SHARP = np.float32(0.7)  # an edge counts for directions whose cosine to its own is larger than this
 FAINT = 0.3  # windows with less contrast than this count less
+
+
+class PictureEmbedder:
+    """Embeds the files of pictures, turned as the camera was held."""
+
+    name, reads, batch, fits = "pictures", "picture", 64, False
+
+    def fit(self, values: Sequence[str]) -> None:
+        """Nothing is fitted."""
+
+    def fingerprint(self) -> str:
+        """The extractor never changes within a version."""
+        return f"pictures 1 {FEATURES}"
+
+    def key(self, value: str) -> str:
+        """The path, with the size and date of the file: a picture that was mended is embedded again."""
+        try:
+            found = Path(value).stat()
+        except OSError:
+            return value
+        return f"{value} {found.st_size} {found.st_mtime_ns}"
+
+    def rows(self, values: Sequence[str]) -> tuple[Floats, dict[int, str]]:
+        """The features of each file that holds a picture."""
+        rows: list[Floats] = []
+        wrong: dict[int, str] = {}
+        for place, value in enumerate(values):
+            try:
+                rows.append(_features(_open(value)))
+            except FileNotFoundError:
+                wrong[place] = "there is no such file"
+            except Image.DecompressionBombError:
+                wrong[place] = "the picture is too large: make it smaller"
+            except Exception:  # a damaged file makes decoders raise many kinds
+                wrong[place] = "this is not a whole picture of a kind that can be read"
+        return (np.stack(rows) if rows else np.empty((0, FEATURES), np.float32)), wrong
+
+    def save(self, folder: Path) -> None:
+        """There is nothing to write."""
+
+
+def _open(path: str) -> Image.Image:
+    with warnings.catch_warnings(), Image.open(path) as picture:
+        warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
+        picture.draft("RGB", (2 * SIDE, 2 * SIDE))  # a large JPEG need not be decoded in full
+        return ImageOps.exif_transpose(picture).convert("RGB")
 
 
 def embed_pictures(pictures: Iterable[Image.Image]) -> Floats:

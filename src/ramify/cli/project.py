@@ -1,0 +1,381 @@
+"""Commands on a project folder, from its beginning to its labels."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ramify.cli.base import PROJECT, app
+from ramify.errors import RamifyError
+
+if TYPE_CHECKING:
+    from ramify.readers.table import Layout
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
+Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the file's ending.")]
+LISTED = 10  # items that cannot be read, printed
+
+# How a table of items is read: the same for add and predict.
+Id = Annotated[str, typer.Option("--id", help="The column of ids.")]
+TextColumn = Annotated[str | None, typer.Option("--text", help="The column of texts.", show_default="text")]
+PictureColumn = Annotated[
+    str | None, typer.Option("--picture", help="The column of picture paths.", show_default="picture, image or path")
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option("--labels", help="A column that lists concepts; may be given several times.", show_default="labels"),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", help="A column to ignore; several times if needed.")]
+Separator = Annotated[
+    str | None, typer.Option(help="Between the names of a list of labels.", show_default="the first of ; | , found")
+]
+Partial = Annotated[
+    bool, typer.Option("--partial", help="Coarse concepts that a list does not name are unknown, not irrelevant.")
+]
+Complete = Annotated[
+    bool, typer.Option("--complete", help="A list that names a fine concept names all: those beside it are irrelevant.")
+]
+Features = Annotated[Path | None, typer.Option(help="An .npy file with a row of numbers for each item.")]
+Images = Annotated[
+    Path | None, typer.Option(help="The folder that picture paths start from.", show_default="the table's own")
+]
+SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave out what cannot be read.")]
+
+
+@app.command(rich_help_panel=PROJECT)
+def init(
+    folder: Folder,
+    taxonomy: Annotated[Path, typer.Option(help="A .yaml or .json file of concepts.")],
+) -> None:
+    """Start a project: a new folder with the concepts of a taxonomy."""
+    from ramify.project.importing import init as start
+
+    with start(folder, taxonomy) as store:
+        print(store.taxonomy)
+    print(f"\nThe project is in {folder}. Next: ramify add {folder} items.csv")
+
+
+@app.command(rich_help_panel=PROJECT)
+def add(
+    folder: Folder,
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .csv, .jsonl or .parquet file, or a folder of pictures.")
+    ],
+    features: Features = None,
+    embed: Annotated[
+        str | None,
+        typer.Option(
+            help="text, pictures, or sentence-transformers:NAME_OR_FOLDER.",
+            show_default="as the project does; at first text or pictures, as there are",
+        ),
+    ] = None,
+    images: Images = None,
+    id_column: Id = "id",
+    text: TextColumn = None,
+    picture: PictureColumn = None,
+    labels: LabelColumns = None,
+    ignore: Ignore = None,
+    separator: Separator = None,
+    partial: Partial = False,
+    complete: Complete = False,
+    skip_unreadable: SkipUnreadable = False,
+) -> None:
+    """Add items with their labels, all or nothing; adding the same again changes nothing."""
+    from ramify.project.importing import add as add_items
+    from ramify.project.store import Store
+
+    layout = _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial, complete)
+    with Store(folder) as store, _progress(f"{folder} is as it was, and what is embedded is kept") as progress:
+        done = add_items(
+            store,
+            source,
+            layout=layout,
+            features=features,
+            embed=embed,
+            images=images,
+            skip_unreadable=skip_unreadable,
+            progress=progress,
+        )
+        total = len(store)
+    _tell_left_out(done.left_out)
+    if done.ignored:
+        print(f"Ignored: {', '.join(map(repr, done.ignored))} (neither id, text, picture nor a concept).")
+    if done.unlabelled:
+        print(f"{done.unlabelled} items list no label, so theirs are unknown (write none where no concept applies).")
+    present = f", {done.present} were there already" if done.present else ""
+    print(f"Added {done.added} items{present}: the project has {total}, with features by {done.embed}.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def status(folder: Folder) -> None:
+    """Show how far a project is: items, answers, what is known of each concept, the model."""
+    from ramify.cli.status import show
+    from ramify.project.service import Service
+
+    with Service(folder) as service:
+        show(Console(), folder, service.status(), service.taxonomy())
+
+
+@app.command(rich_help_panel=PROJECT)
+def train(folder: Folder) -> None:
+    """Train a new model on all labels and answers; a server that runs takes it over by itself."""
+    from ramify.project.store import Store
+    from ramify.project.training import train as train_model
+
+    waiting = Console(stderr=True).status("Training, which may take minutes")
+    with Store(folder) as store, _interruptible(f"{folder} keeps the model it had"), waiting:
+        version = train_model(store)
+    print(f"The project's model is now number {version}.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def suggest(
+    folder: Folder,
+    count: Annotated[int, typer.Option("-n", help="How many questions, up to 50.")] = 20,
+    annotator: Annotated[str, typer.Option(help="Who will answer them.")] = "file",
+    out: Annotated[
+        Path | None, typer.Option(help="Write them to a table with an empty answer column, for ramify answer.")
+    ] = None,
+    kind: Format = None,
+) -> None:
+    """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
+    from ramify.project.service import Service
+
+    with Service(folder) as service:
+        asked = [
+            (task, entry) for task in service.next(annotator, mode="single", count=count) for entry in task["entries"]
+        ]
+    if not asked:
+        print("There is nothing to ask: all entries are known, or being asked of others.")
+        return
+    if out is not None:
+        from ramify.project.writing import format_of, writing
+
+        columns = dict.fromkeys(["id", "concept", "answer", "annotator", "content"], "text")
+        with writing(out, columns, format_of(out, kind)) as writer:
+            writer.write(
+                {
+                    "id": [task["item"]["id"] for task, _ in asked],
+                    "concept": [entry["path"] for _, entry in asked],
+                    "answer": [None] * len(asked),
+                    "annotator": [annotator] * len(asked),
+                    "content": [task["item"]["text"] or task["item"]["id"] for task, _ in asked],
+                }
+            )
+        print(f"Wrote {len(asked)} questions to {out}: fill in the column answer (yes, no or skip), then run")
+        print(f"ramify answer {folder} {out}")
+        return
+    table = Table("id", "concept?", "", box=None, header_style="dim")
+    for task, entry in asked:
+        shown = (task["item"]["text"] or "").replace("\n", " ")
+        table.add_row(Text(task["item"]["id"]), Text(entry["path"]), Text(shown[:80] + "..." * (len(shown) > 80)))
+    Console().print(table)
+
+
+@app.command(rich_help_panel=PROJECT)
+def answer(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with the columns id, concept and answer.")],
+    annotator: Annotated[str, typer.Option(help="Who answered, where no column annotator says it.")] = "file",
+) -> None:
+    """Take in answers (yes, no, skip) from a table, all or nothing; the same file again changes nothing."""
+    from ramify.project.answer_file import answer_from_file
+    from ramify.project.store import Store
+
+    with Store(folder) as store:
+        done = answer_from_file(store, file, annotator=annotator)
+    if done.ignored:
+        print(f"Ignored: {', '.join(map(repr, done.ignored))}.")
+    repeated = f", {done.repeated} were there already" if done.repeated else ""
+    left = f", {done.open} rows have none yet" if done.open else ""
+    print(f"Saved {done.saved} answers{repeated}{left}.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def predict(
+    folder: Folder,
+    source: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A table of new items; else the project's own.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("predictions.csv"),
+    threshold: Annotated[
+        float | None, typer.Option(help="The least probability of a label.", show_default="0.5")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Choose the threshold so that this share of labels is right, by the answers.")
+    ] = None,
+    kind: Format = None,
+    features: Features = None,
+    images: Images = None,
+    id_column: Id = "id",
+    text: TextColumn = None,
+    picture: PictureColumn = None,
+    ignore: Ignore = None,
+    skip_unreadable: SkipUnreadable = False,
+) -> None:
+    """Write fine labels and probabilities, of the project's items or of new ones."""
+    from ramify.project.embedding import drop_drafts
+    from ramify.project.exporting import export_predictions
+    from ramify.project.importing import prepare
+    from ramify.project.predicting import predict as predictions
+    from ramify.project.store import Store
+    from ramify.project.writing import format_of
+
+    if threshold is not None and precision is not None:
+        raise RamifyError("give either --threshold or --precision, not both")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise RamifyError(f"--threshold is a probability from 0 to 1, not {threshold:g}")
+    format_of(out, kind)
+    with Store(folder) as store, _progress(f"{out} was not written") as progress:
+        rows, drafts = None, None
+        ids: list[str] = store.all_ids().tolist()
+        left_out: list[str] = []
+        if source is not None:
+            layout = _layout(id_column, text, picture, ignore)
+            new = prepare(
+                store,
+                source,
+                layout=layout,
+                features=features,
+                images=images,
+                skip_unreadable=skip_unreadable,
+                new=True,
+                progress=progress,
+            )
+            rows, ids, drafts, left_out = new.features, new.ids, new.drafts, new.left_out
+        blocks = predictions(store, features=rows, threshold=threshold, precision=precision)
+        written = export_predictions(out, kind, store.taxonomy, ids, blocks)
+        drop_drafts(store, drafts)
+    _tell_left_out(left_out)
+    print(f"Wrote {written} of {len(ids)} rows to {out}.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def export(
+    folder: Folder,
+    kind: Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet.", show_default="jsonl")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="DIR-labels.FORMAT")] = None,
+    events: Annotated[bool, typer.Option("--events", help="Every answer ever given, instead of labels.")] = False,
+    known: Annotated[bool, typer.Option("--known", help="Only entries that are known.")] = False,
+) -> None:
+    """Write all labels (yes, no or unknown, and why) or all answers to a table."""
+    from ramify.project.exporting import export_events, export_labels
+    from ramify.project.store import Store
+    from ramify.project.writing import format_of
+
+    kind = format_of(out, kind or (None if out else "jsonl"))
+    out = out or Path(f"{folder.resolve().name}-{'events' if events else 'labels'}.{kind}")
+    with Store(folder) as store:
+        written, total = (
+            export_events(store, out, kind) if events else export_labels(store, out, kind, known_only=known)
+        )
+    print(f"Wrote {written} of {total} rows to {out}.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def split(
+    folder: Folder,
+    concept: Annotated[str, typer.Argument(help="A fine concept, by name or path.")],
+    finer: Annotated[list[str], typer.Argument(help="What it is divided into.")],
+    exhaustive: Annotated[bool, typer.Option("--exhaustive", help="One of the finer ones always applies.")] = False,
+) -> None:
+    """Divide a fine concept into finer ones; what is known of it stays known."""
+    from ramify.project.store import Store
+
+    with Store(folder) as store:
+        store.split(concept, finer, exhaustive=exhaustive)
+        print(store.taxonomy)
+    print(f"\nNext: ramify train {folder}")
+
+
+@app.command(rich_help_panel=PROJECT)
+def serve(
+    folder: Folder,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; another one than this machine needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
+    token: Annotated[str | None, typer.Option(help="The secret that the link carries; else one is drawn.")] = None,
+    overlap: Annotated[int, typer.Option(help="How many annotators answer each question.", min=1)] = 1,
+    budget: Annotated[int | None, typer.Option(help="Stop asking after so many answers.", min=1)] = None,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Serve the annotation page until Ctrl-C."""
+    from ramify.web.app import serve as serve_page
+
+    serve_page(folder, host=host, port=port, token=token, overlap=overlap, budget=budget, open_browser=open_browser)
+
+
+@app.command(rich_help_panel=PROJECT)
+def backup(folder: Folder, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new .zip file.")]) -> None:
+    """Write a whole project, but for its pictures, to one file; others may go on working."""
+    from ramify.project.store import Store
+
+    with Store(folder) as store:
+        store.backup(file)
+    print(f"{folder} is in {file}. To get it back: ramify restore {file} NEW_FOLDER")
+
+
+@app.command(rich_help_panel=PROJECT)
+def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What backup wrote.")], folder: Folder) -> None:
+    """Make a project from a backup, in a new folder."""
+    from ramify.project.store import Store
+
+    Store.restore(file, folder)
+    with Store(folder) as store:
+        print(f"{folder} is there again, with {len(store)} items.")
+
+
+def _layout(
+    id_column: str, text: str | None, picture: str | None, ignore: list[str] | None, *labelling: Any
+) -> "Layout":
+    from ramify.readers.table import Layout
+
+    return Layout(id_column, text, picture, tuple(ignore or ()), *labelling)
+
+
+def _tell_left_out(left_out: list[str]) -> None:
+    if left_out:
+        print(f"Left out {len(left_out)} items that cannot be read:")
+        for line in left_out[:LISTED]:
+            print(f"  {line}")
+        if len(left_out) > LISTED:
+            print(f"  and {len(left_out) - LISTED} more")
+
+
+@contextmanager
+def _progress(when_interrupted: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar with an estimate, shown once there is something to show."""
+    from rich import progress as bars
+
+    columns: list[Any] = [bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn()]
+    shown = bars.Progress(*columns, bars.TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+
+    def report(what: str, done: int, total: int) -> None:
+        if not shown.tasks:
+            shown.start()
+            shown.add_task(what, total=total)
+        shown.update(shown.tasks[0].id, description=what, completed=done, total=total)
+
+    with _interruptible(when_interrupted):
+        try:
+            yield report
+        finally:
+            if shown.tasks:
+                shown.stop()
+
+
+@contextmanager
+def _interruptible(what_stays: str) -> Iterator[None]:
+    """Ctrl-C ends with one sentence."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"Interrupted: {what_stays}. Run the same command to go on.", file=sys.stderr)
+        raise typer.Exit(130) from None

@@ -1,0 +1,34 @@
+"""Embed: pictures and texts as features. A new embedder is one file here and one line in ``embedder``."""
+
+from pathlib import Path
+
+from ramify.embed.base import Embedder, Floats, embed
+from ramify.embed.pictures import FEATURES, PictureEmbedder, embed_pictures
+from ramify.errors import RamifyError
+
+__all__ = ["FEATURES", "Embedder", "Floats", "embed", "embed_pictures", "embedder"]
+
+
+def embedder(name: str, folder: Path | None = None) -> Embedder:
+    """The embedder that ``--embed`` names, as it was saved in a folder where one is given.
+
+    >>> embedder("pictures").reads
+    'picture'
+    >>> embedder("nothing")
+    Traceback (most recent call last):
+    ...
+    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, pictures or
+        sentence-transformers:NAME_OR_FOLDER
+    """
+    kind, _, model = name.partition(":")
+    if name == "pictures":
+        return PictureEmbedder()
+    if name == "text":
+        from ramify.embed.text import TextEmbedder
+
+        return TextEmbedder() if folder is None else TextEmbedder.load(folder)
+    if kind == "sentence-transformers" and model:
+        from ramify.embed.sentence import SentenceEmbedder
+
+        return SentenceEmbedder(model)
+    raise RamifyError(f"there is no embedder {name!r}: choose text, pictures or sentence-transformers:NAME_OR_FOLDER")

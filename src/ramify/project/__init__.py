@@ -1,0 +1,1 @@
+"""Project: a folder with items, labels, answers and models that loses nothing."""

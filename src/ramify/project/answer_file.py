@@ -1,0 +1,141 @@
+"""Bulk answers: a table of ids, concepts and answers, taken in as a whole; the same file again changes nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ramify.embed.base import digest
+from ramify.errors import RamifyError
+from ramify.labels import IRRELEVANT, RELEVANT
+from ramify.project.answers import LONGEST
+from ramify.project.store import Store
+from ramify.readers.rows import Rows, as_text, is_empty, read_rows
+from ramify.readers.table import yes_or_no
+
+__all__ = ["Answered", "answer_from_file"]
+
+KNOWN = ("id", "concept", "answer", "annotator", "key")
+WORDS = {RELEVANT: "yes", IRRELEVANT: "no"}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a file of answers changed."""
+
+    saved: int
+    repeated: int
+    """Answers that an earlier reading of the file gave already."""
+    open: int
+    """Rows without an answer."""
+    ignored: tuple[str, ...]
+    """Columns with other names."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """All rows that are recorded at once: those of one annotator, or of one key where the file has keys."""
+
+    annotator: str
+    key: str | None
+    rows: dict[tuple[int, int], tuple[int, str]]
+    """By item and concept, the row and the answer."""
+
+
+def answer_from_file(store: Store, path: str | Path, *, annotator: str = "file") -> Answered:
+    """Record the answers of a .csv, .jsonl or .parquet file with the columns ``id``, ``concept`` and ``answer``.
+
+    An answer is yes, no or skip (or 1, 0, true, false); rows without one are left open. A column ``annotator`` may
+    name who answered, and a column ``key`` which request a row belongs to. Everything is checked before anything is
+    recorded.
+    """
+    rows = read_rows(path)
+    missing = [name for name in KNOWN[:3] if name not in rows.columns]
+    if missing:
+        raise RamifyError(f"{path}: there is no column {missing[0]!r}: answers need the columns id, concept and answer")
+    requests, open_rows = _requests(store, rows, annotator)
+    _check_keys(store, rows, requests)
+    newest = store.events(last=1)
+    before, saved = newest[0].seq if newest else 0, 0
+    for key, request in requests.items():
+        answers = [(item, concept, answer) for (item, concept), (_, answer) in request.rows.items()]
+        saved += sum(event.seq > before for event in store.record(key, request.annotator, answers))
+    given = sum(len(request.rows) for request in requests.values())
+    ignored = tuple(name for name in rows.columns if name not in KNOWN)
+    return Answered(saved, given - saved, open_rows, ignored)
+
+
+def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Request], int]:
+    """The requests of a file by their keys, and the number of rows without an answer."""
+    number_of = {one: number for number, one in enumerate(store.all_ids().tolist())}
+    taxonomy, id_of = store.taxonomy, store.id_of
+    concept_of: dict[str, int] = {}
+    found: dict[tuple[str | None, str | None], _Request] = {}
+    open_rows = 0
+    columns = {name: rows.columns.get(name, [None] * len(rows)) for name in KNOWN}
+    for row, (one, name, said, who, key) in enumerate(zip(*columns.values(), strict=True)):
+        if is_empty(said):
+            open_rows += 1
+            continue
+        item = number_of.get(as_text(one) or "")
+        if item is None:
+            wrong = "the id is missing" if is_empty(one) else f"there is no item {as_text(one)!r} in {store.folder}"
+            raise RamifyError(f"{rows.where(row, 'id')}: {wrong}: correct the id")
+        path = as_text(name) or ""
+        if path not in concept_of:
+            try:
+                concept_of[path] = int(id_of[taxonomy.index(path)])
+            except RamifyError as error:
+                raise RamifyError(f"{rows.where(row, 'concept')}: {error}") from None
+        answer = "skip" if str(said).strip().lower() == "skip" else WORDS.get(_value(said))
+        if answer is None:
+            raise RamifyError(f"{rows.where(row, 'answer')}: {said!r} is neither yes, no nor skip (nor empty)")
+        annotator = as_text(who) or default
+        group = as_text(key)
+        for column, given in (("annotator", annotator), ("key", group or annotator)):
+            if len(given) > LONGEST or not given.isprintable():
+                raise RamifyError(
+                    f"{rows.where(row, column)}: {given!r} is not printable text of 1 to {LONGEST} letters"
+                )
+        request = found.setdefault((group, None if group else annotator), _Request(annotator, group, {}))
+        if request.annotator != annotator:
+            raise RamifyError(
+                f"{rows.where(row, 'key')}: the key {group!r} belongs to {request.annotator!r} already: "
+                "a key stands for the answers of one annotator"
+            )
+        earlier, before = request.rows.setdefault((item, concept_of[path]), (row, answer))
+        if before != answer:
+            raise RamifyError(
+                f"{rows.where(row)}: {path!r} of {as_text(one)!r} is answered {before} in row "
+                f"{rows.numbers[earlier]} and {answer} here: keep one"
+            )
+    return {_key(request): request for request in found.values()}, open_rows
+
+
+def _value(said: object) -> int:
+    value = yes_or_no(said)
+    return -1 if value is None else value
+
+
+def _key(request: _Request) -> str:
+    """The key that the file gives, or else one that is the same exactly for the same answers."""
+    if request.key is not None:
+        return request.key
+    said = sorted((item, concept, answer) for (item, concept), (_, answer) in request.rows.items())
+    return "file " + digest(request.annotator, *(f"{item} {concept} {answer}" for item, concept, answer in said))
+
+
+def _check_keys(store: Store, rows: Rows, requests: Mapping[str, _Request]) -> None:
+    """Refuse a key that was used for other answers, before anything is recorded."""
+    if "key" not in rows.columns:
+        return
+    used: dict[str, set[tuple[str, int, int, str]]] = {}
+    for event in store.events():
+        if event.key in requests:
+            used.setdefault(event.key, set()).add((event.annotator, event.item, event.concept, event.answer))
+    for key, said in used.items():
+        request = requests[key]
+        if said != {(request.annotator, *entry, answer) for entry, (_, answer) in request.rows.items()}:
+            first = next(iter(request.rows.values()))[0]
+            raise RamifyError(
+                f"{rows.where(first, 'key')}: the key {key!r} was used for other answers before: use a new one"
+            )

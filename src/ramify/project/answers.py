@@ -1,0 +1,204 @@
+"""Answers: events that are only ever added, and what follows from those that stand."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sqlalchemy import Connection, bindparam, delete, func, select, tuple_
+
+from ramify.errors import RamifyError
+from ramify.project.contents import HasContents, get
+from ramify.project.database import CHUNK, chunks
+from ramify.project.schema import NOT_UNDONE, concepts, events, leases
+
+ANSWERS = ("yes", "no", "skip")
+LONGEST = 200  # characters of a key or a name
+PAGE = 10_000  # events read at once
+OF_KEY = select(events).where(events.c.key == bindparam("wanted")).order_by(events.c.seq)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One answer of one annotator about one entry, or the taking back of one; the concept is a stable id."""
+
+    seq: int
+    key: str
+    at: float
+    annotator: str
+    item: int
+    concept: int
+    answer: str
+    undoes: int | None
+    model: int | None
+    settles: bool
+
+
+class HasAnswers(HasContents):
+    """The part of a store that keeps answers; items are numbers, concepts stable ids."""
+
+    def record(
+        self,
+        key: str,
+        annotator: str,
+        answers: Sequence[tuple[int, int, str]],
+        *,
+        model: int | None = None,
+        settles: bool = False,
+    ) -> list[Event]:
+        """Keep answers (item, concept, "yes", "no" or "skip") and end the annotator's leases on them, all or nothing.
+
+        A request that is sent again under the same key changes nothing and returns the first events.
+        """
+        _check_name("the key of a request", key)
+        _check_name("an annotator's name", annotator)
+        with self.database.write() as connection:
+            known = _of_key(connection, key)
+            if known:
+                said = {(event.item, event.concept, event.answer) for event in known}
+                if said != set(answers) or any(e.annotator != annotator or e.settles != settles for e in known):
+                    raise _key_taken(key)
+                return known
+            if not answers:
+                return []
+            self._check_answers(connection, answers)
+            at = time.time()
+            connection.execute(
+                events.insert(),
+                [
+                    {
+                        "key": key,
+                        "at": at,
+                        "annotator": annotator,
+                        "item": item,
+                        "concept": concept,
+                        "answer": answer,
+                        "model": model,
+                        "settles": settles,
+                    }
+                    for item, concept, answer in answers
+                ],
+            )
+            end_leases(connection, annotator, [(item, concept) for item, concept, _ in answers])
+            return _of_key(connection, key)
+
+    def undo(self, key: str, annotator: str) -> list[Event]:
+        """Take back all answers of the annotator's last request that stands; returns the events that do so.
+
+        What was answered before counts again. The same key again changes nothing and returns the first events.
+        """
+        _check_name("the key of a request", key)
+        _check_name("an annotator's name", annotator)
+        with self.database.write() as connection:
+            known = _of_key(connection, key)
+            if known:
+                if any(event.answer != "undo" or event.annotator != annotator for event in known):
+                    raise _key_taken(key)
+                return known
+            standing = select(events).where(events.c.annotator == annotator, events.c.answer != "undo", NOT_UNDONE)
+            last = connection.execute(standing.order_by(events.c.seq.desc()).limit(1)).one_or_none()
+            if last is None:
+                return []
+            at = time.time()
+            taken_back = _of_key(connection, last.key)
+            connection.execute(
+                events.insert(),
+                [
+                    {
+                        "key": key,
+                        "at": at,
+                        "annotator": annotator,
+                        "item": event.item,
+                        "concept": event.concept,
+                        "answer": "undo",
+                        "undoes": event.seq,
+                        "settles": False,
+                    }
+                    for event in taken_back
+                ],
+            )
+            return _of_key(connection, key)
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def events(self, *, after: int = 0, annotator: str | None = None, last: int | None = None) -> list[Event]:
+        """The events after a sequence number, oldest first: all, those of one annotator, or the ``last`` so many."""
+        wanted = select(events)
+        if annotator is not None:
+            wanted = wanted.where(events.c.annotator == annotator)
+        found: list[Event] = []
+        with self.database.read() as connection:
+            if last is not None:
+                newest = wanted.where(events.c.seq > after).order_by(events.c.seq.desc()).limit(last)
+                return [_event(row) for row in connection.execute(newest)][::-1]
+            while True:
+                page = connection.execute(wanted.where(events.c.seq > after).order_by(events.c.seq).limit(PAGE)).all()
+                found.extend(map(_event, page))
+                if len(page) < PAGE:
+                    return found
+                after = found[-1].seq
+
+    def events_at(self, seqs: ArrayLike) -> list[Event]:
+        """The events with these sequence numbers, oldest first: what an undo took back, for one."""
+        wanted = np.unique(np.asarray(seqs, np.int64)).tolist()
+        with self.database.read() as connection:
+            return [
+                _event(row)
+                for part in chunks(wanted)
+                for row in connection.execute(select(events).where(events.c.seq.in_(part)).order_by(events.c.seq))
+            ]
+
+    def events_about(self, item: int, concept: int) -> list[Event]:
+        """All events about one entry, oldest first."""
+        about = select(events).where(events.c.item == item, events.c.concept == concept).order_by(events.c.seq)
+        with self.database.read() as connection:
+            return [_event(row) for row in connection.execute(about)]
+
+    def last_event(self) -> int:
+        """The sequence number of the newest event, 0 before the first."""
+        with self.database.read() as connection:
+            return int(connection.execute(select(func.coalesce(func.max(events.c.seq), 0))).scalar_one())
+
+    def _check_answers(self, connection: Connection, answers: Sequence[tuple[int, int, str]]) -> None:
+        count, ids = self.contents.items, self.contents.number_of
+        if any(item not in range(count) or concept not in ids for item, concept, _ in answers):
+            # Another process may have added them: look into the database.
+            count = get(connection, "items")
+            ids = dict.fromkeys(connection.execute(select(concepts.c.id)).scalars(), -1)
+        for item, concept, answer in answers:
+            if not isinstance(item, int) or not 0 <= item < count:
+                raise RamifyError(f"there is no item {item!r}: items are numbered 0 to {count - 1}")
+            if not isinstance(concept, int) or concept not in ids:
+                raise RamifyError(f"there is no concept with the id {concept!r} in the project")
+            if answer not in ANSWERS:
+                raise RamifyError(f"item {item}, concept {concept}: an answer is yes, no or skip, not {answer!r}")
+        entries = [(item, concept) for item, concept, _ in answers]
+        if len(set(entries)) < len(entries):
+            item, concept = next(entry for entry in entries if entries.count(entry) > 1)
+            raise RamifyError(f"item {item}, concept {concept} is answered twice in one request: answer it once")
+
+
+def end_leases(connection: Connection, annotator: str, entries: Sequence[tuple[int, int]]) -> None:
+    """Delete the annotator's leases on some entries."""
+    for part in chunks(entries, CHUNK // 2 - 1):
+        own = leases.c.annotator == annotator
+        connection.execute(delete(leases).where(own, tuple_(leases.c.item, leases.c.concept).in_(part)))
+
+
+def _of_key(connection: Connection, key: str) -> list[Event]:
+    return [_event(row) for row in connection.execute(OF_KEY, {"wanted": key})]
+
+
+def _event(row: Any) -> Event:
+    return Event(**row._mapping)
+
+
+def _key_taken(key: str) -> RamifyError:
+    return RamifyError(f"the key {key!r} was used for another request: each request needs a key of its own")
+
+
+def _check_name(what: str, name: str) -> None:
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST or not name.isprintable():
+        raise RamifyError(f"{what} is printable text of 1 to {LONGEST} characters, not {name!r}")

@@ -1,0 +1,139 @@
+"""The features of incoming items: given in a file, or made by the embedder that the project uses."""
+
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ramify.data.features import as_features
+from ramify.embed import Embedder, Floats, embed, embedder
+from ramify.embed.base import digest
+from ramify.errors import RamifyError
+from ramify.project.store import Store
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+GIVEN = "features"  # what the setting "embed" says where features come from files
+STALE = 24 * 3600.0  # seconds after which what an interrupted command left is dropped
+
+
+def choose_embedder(
+    store: Store, *, texts: bool, pictures: bool, features: str | Path | None, name: str | None
+) -> Embedder | None:
+    """The embedder for incoming items, None where their features are given; a project stays with what it began with.
+
+    ``texts`` and ``pictures`` say whether the items have any.
+    """
+    if features is not None and name is not None:
+        raise RamifyError("give either --features or --embed, not both")
+    used = store.setting("embed", GIVEN) if len(store) else None
+    if used is None:
+        if features is not None:
+            return None
+        if name is None and texts == pictures:
+            found = "both texts and pictures" if texts else "neither texts nor pictures"
+            raise RamifyError(
+                f"the items have {found}: say --embed text, --embed pictures, or give their --features as an .npy file"
+            )
+        return embedder(name or ("text" if texts else "pictures"))
+    if used == GIVEN:
+        if name is not None:
+            raise RamifyError(f"the features of {store.folder} come from files: give --features instead of --embed")
+        return None
+    if features is not None or (name is not None and embedder(name).name != used):
+        raise RamifyError(
+            f"the items of {store.folder} are embedded by {used}: leave --embed and --features out, "
+            "new items are embedded in the same way"
+        )
+    return embedder(used, store.folder / "embedder")
+
+
+def given_features(path: str | Path, count: int, source: Path) -> Any:
+    """The features of a file, one row for each of so many items."""
+    path = Path(path)
+    if not path.is_file():
+        raise RamifyError(f"{path}: there is no such file")
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise RamifyError(f"{path}: this is not a whole .npy file of numbers: write it with numpy.save") from None
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) != count:
+        shape = "several arrays" if not isinstance(rows, np.ndarray) else " x ".join(map(str, rows.shape)) + " numbers"
+        raise RamifyError(f"{path} holds {shape} for the {count} items of {source}: give one row for each item")
+    try:
+        return as_features(rows)
+    except RamifyError as error:
+        raise RamifyError(f"{path}: {error}") from None
+
+
+def embedded(
+    store: Store,
+    by: Embedder,
+    inputs: Sequence[str | None],
+    known: Mapping[int, int],
+    unreadable: dict[int, str],
+    progress: Progress | None,
+) -> tuple[Any, Embedder, Path | None]:
+    """A row for each input, the fitted embedder, and the folder of drafts.
+
+    ``known`` says which ones are items of the project already; what cannot be read is added to ``unreadable``.
+    """
+    wanted = [number for number in range(len(inputs)) if number not in known and number not in unreadable]
+    unreadable.update((number, f"it has no {by.reads}") for number in wanted if not inputs[number])
+    wanted = [number for number in wanted if number not in unreadable]
+    values = [value for number in wanted if (value := inputs[number])]
+    if not values:
+        return None, by, None
+    by, folder = _fitted(store, by, values, progress)
+    tell = None if progress is None else lambda done, total: progress("Embedding", done, total)
+    found, wrong = embed(by, values, folder, tell)
+    unreadable.update((wanted[place], why) for place, why in wrong.items())
+    if len(wanted) == len(inputs):
+        return found, by, folder
+    rows: Floats = np.zeros((len(inputs), found.shape[1]), np.float32)
+    rows[wanted] = found
+    kept = store.features()
+    if kept is not None and kept.shape[1] == rows.shape[1]:
+        rows[list(known)] = kept[list(known.values())]
+    return rows, by, folder
+
+
+def _fitted(store: Store, by: Embedder, values: Sequence[str], progress: Progress | None) -> tuple[Embedder, Path]:
+    """The embedder, fitted where these are the project's first items, and its folder of drafts."""
+    drafts = store.folder / "drafts"
+    if len(store):
+        return by, drafts / digest(by.fingerprint())
+    if not by.fits:
+        by.fit(values)
+        return by, drafts / digest(by.fingerprint())
+    folder = drafts / digest(by.name, *values)
+    if (folder / "fitted").is_dir():  # by a call that was interrupted
+        return embedder(by.name, folder / "fitted"), folder
+    if progress is not None:
+        progress("Learning the words", 0, len(values))
+    by.fit(values)
+    keep_embedder(by, folder / "fitted")
+    return by, folder
+
+
+def keep_embedder(by: Embedder, folder: Path) -> None:
+    """Write what later items need into a folder, whole; it replaces what an earlier failed try left."""
+    draft = folder.with_name(f".{folder.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    by.save(draft)
+    shutil.rmtree(folder, ignore_errors=True)
+    draft.rename(folder)
+
+
+def drop_drafts(store: Store, used: Path | None) -> None:
+    """Remove what was embedded on the way, but not what another process may be embedding just now."""
+    drafts = store.folder / "drafts"
+    for folder in drafts.iterdir() if drafts.is_dir() else ():
+        if folder == used or time.time() - folder.stat().st_mtime > STALE:
+            shutil.rmtree(folder, ignore_errors=True)
+    if drafts.is_dir() and not any(drafts.iterdir()):
+        drafts.rmdir()

@@ -1,0 +1,111 @@
+"""Exports: every event, every label with its source, predictions, and questions to answer elsewhere."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.labels import UNKNOWN, Source
+from ramify.project.store import Store
+from ramify.project.writing import format_of, writing
+from ramify.taxonomy import Index, Taxonomy
+
+__all__ = ["export_events", "export_labels", "export_predictions"]
+
+ENTRIES = 1 << 18  # written at once
+STATES = np.array(["no", "yes", "unknown"], object)  # by 0, 1 and -1
+EVENT = {
+    "seq": "whole",
+    "at": "text",
+    "annotator": "text",
+    "id": "text",
+    "concept": "text",
+    "answer": "text",
+    "undoes": "whole",
+    "undone": "flag",
+    "settles": "flag",
+    "model": "whole",
+    "key": "text",
+}
+LABEL = {"id": "text", "concept": "text", "state": "text", "source": "text"}
+
+
+def export_events(store: Store, path: str | Path, kind: str | None = None) -> tuple[int, int]:
+    """Write every answer ever given, oldest first, also those taken back; returns rows written and rows in all."""
+    ids, paths = store.all_ids(), _paths(store)
+    events = store.events()
+    undone = {event.undoes for event in events}
+    with writing(path, EVENT, format_of(Path(path), kind)) as writer:
+        for first in range(0, len(events), ENTRIES):
+            part = events[first : first + ENTRIES]
+            block: dict[str, list[Any]] = {name: [getattr(e, name, None) for e in part] for name in EVENT}
+            block["at"] = [datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds") for event in part]
+            block["id"] = [str(ids[event.item]) for event in part]
+            block["concept"] = [paths[event.concept] for event in part]
+            block["undone"] = [event.seq in undone for event in part]
+            writer.write(block)
+    return writer.rows, len(events)
+
+
+def export_labels(
+    store: Store, path: str | Path, kind: str | None = None, *, known_only: bool = False
+) -> tuple[int, int]:
+    """Write a row for every item and concept: yes, no or unknown, and its source (imported, annotated or deduced).
+
+    Returns rows written and rows in all; with ``known_only`` those that are unknown are not written.
+    """
+    labels, ids = store.labels(), store.all_ids()
+    taxonomy = labels.taxonomy
+    names = np.array([taxonomy.path(number) for number in taxonomy.preorder], object)
+    words = np.array([None, *(source.name.lower() for source in list(Source)[1:])], object)
+    with writing(path, LABEL, format_of(Path(path), kind)) as writer:
+        for items in _blocks(len(labels), len(taxonomy)):
+            states, sources = (f(items, taxonomy.preorder) for f in (labels.states, labels.sources))
+            keep = states != UNKNOWN if known_only else np.ones(states.shape, np.bool_)
+            owners, concepts = np.nonzero(keep)
+            writer.write(
+                {
+                    "id": ids[items[owners]].tolist(),
+                    "concept": names[concepts].tolist(),
+                    "state": STATES[states[keep]].tolist(),
+                    "source": words[sources[keep]].tolist(),
+                }
+            )
+    return writer.rows, len(labels) * len(taxonomy)
+
+
+def export_predictions(
+    path: str | Path,
+    kind: str | None,
+    taxonomy: Taxonomy,
+    ids: Sequence[str] | NDArray[np.str_],
+    blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
+) -> int:
+    """Write a row for each item: its id, the fine concepts chosen, and the probability of each fine concept."""
+    paths = [taxonomy.path(leaf) for leaf in taxonomy.leaves]
+    columns = {"id": "text", "labels": "names", **dict.fromkeys(paths, "number")}
+    with writing(path, columns, format_of(Path(path), kind)) as writer:
+        for numbers, probabilities, chosen in blocks:
+            rounded = np.round(probabilities.astype(np.float64), 4)
+            block: dict[str, list[Any]] = {
+                "id": [str(ids[number]) for number in numbers],
+                "labels": [[paths[concept] for concept in np.flatnonzero(row)] for row in chosen],
+            }
+            block.update((name, rounded[:, concept].tolist()) for concept, name in enumerate(paths))
+            writer.write(block)
+    return writer.rows
+
+
+def _paths(store: Store) -> dict[int, str]:
+    """The path of every concept by its stable id."""
+    taxonomy = store.taxonomy
+    return {stable: taxonomy.path(number) for stable, number in store.number_of.items()}
+
+
+def _blocks(items: int, concepts: int) -> Iterator[Index]:
+    size = max(1, ENTRIES // concepts)
+    for first in range(0, items, size):
+        yield np.arange(first, min(first + size, items))

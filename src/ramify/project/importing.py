@@ -1,0 +1,217 @@
+"""Starting a project and adding items: everything is read, checked and embedded before anything is added."""
+
+import os.path
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ramify.embed import Embedder
+from ramify.errors import RamifyError
+from ramify.project.embedding import (
+    GIVEN,
+    Progress,
+    choose_embedder,
+    drop_drafts,
+    embedded,
+    given_features,
+    keep_embedder,
+)
+from ramify.project.store import Store
+from ramify.readers.folder import read_folder
+from ramify.readers.table import Items, Layout, read_items
+from ramify.taxonomy import Index, Taxonomy
+
+__all__ = ["Added", "Incoming", "add", "image_folder", "init", "prepare"]
+
+LISTED = 10  # unreadable items named in an error
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """Items that were read and checked, with their features."""
+
+    items: Items
+    chosen: Index
+    """Which of them can be used: all, unless unreadable ones may be left out."""
+    features: Any
+    """Of those; None where the project has all of them already."""
+    pictures: list[str | None]
+    """Of all items, relative to the image folder."""
+    images: Path | None
+    embedder: Embedder | None
+    """None where features were given."""
+    drafts: Path | None
+    left_out: list[str]
+    """Items that cannot be read, and why."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the items that can be used."""
+        return [self.items.ids[number] for number in self.chosen]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What ``add`` did."""
+
+    added: int
+    present: int
+    """Items that were in the project already."""
+    embed: str
+    """How the features were made."""
+    left_out: list[str]
+    """Items that cannot be read, and why."""
+    ignored: tuple[str, ...]
+    """Columns that hold nothing Ramify knows."""
+    unlabelled: int
+    """Items with an empty list of labels."""
+
+
+def init(folder: str | Path, taxonomy: str | Path) -> Store:
+    """Start a project with the concepts of a taxonomy file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "taxonomy.yaml").write_text("animal: [cat, dog]")
+    ...     with init(Path(folder, "pets"), Path(folder, "taxonomy.yaml")) as store:
+    ...         print(len(store), store.taxonomy.names)
+    0 ('cat', 'dog', 'animal')
+    """
+    return Store.create(folder, Taxonomy.load(taxonomy))
+
+
+def add(store: Store, source: str | Path, **options: Any) -> Added:
+    """Add the items of a table, or of a folder of pictures, to a project: all or nothing.
+
+    The options are those of ``prepare``. What an interrupted call has embedded is found again by the next.
+    """
+    found = prepare(store, source, **options)
+    chosen = found.chosen
+    name = GIVEN if found.embedder is None else found.embedder.name
+    if not len(store):  # until the first items are in, nothing depends on what an earlier failed try left here
+        if found.embedder is not None and found.drafts is not None:
+            keep_embedder(found.embedder, store.folder / "embedder")
+        store.set_setting("embed", name)
+    if found.images is not None:
+        _set_image_folder(store, found.images)
+    added, present = store.add(
+        found.ids,
+        [found.items.texts[number] for number in chosen],
+        [found.pictures[number] for number in chosen],
+        found.features,
+        found.items.labels if len(chosen) == len(found.items.ids) else found.items.labels.take(chosen),
+    )
+    drop_drafts(store, found.drafts)
+    return Added(added, present, name, found.left_out, found.items.ignored, found.items.unlabelled)
+
+
+def prepare(
+    store: Store,
+    source: str | Path,
+    *,
+    layout: Layout | None = None,
+    features: str | Path | None = None,
+    embed: str | None = None,
+    images: str | Path | None = None,
+    skip_unreadable: bool = False,
+    new: bool = False,
+    progress: Progress | None = None,
+) -> Incoming:
+    """Read, check and embed the items of a table or a folder of pictures, without adding them.
+
+    Features come from an .npy file with a row for each item, or from the embedder that ``embed`` names; by default
+    from the one the project uses, or else from ``text`` or ``pictures``, as the items have one or the other. With
+    ``new`` all are embedded, also those that are in the project.
+    """
+    source = Path(source)
+    items = (read_folder if source.is_dir() else read_items)(source, store.taxonomy, layout)
+    folder, pictures = _pictures(items, source, images, None if new or not len(store) else image_folder(store))
+    by = choose_embedder(store, texts=any(items.texts), pictures=any(pictures), features=features, name=embed)
+    known = {} if new else _known(store, items, pictures)
+    unreadable = {
+        number: "there is no such file"
+        for number, picture in enumerate(pictures)
+        if picture is not None and folder is not None and number not in known and not (folder / picture).is_file()
+    }
+    rows, drafts = None, None
+    if by is None:
+        if features is None and len(known) < len(items.ids):
+            raise RamifyError(f"the features of {store.folder} come from files: give those of {source} with --features")
+        rows = None if features is None else given_features(features, len(items.ids), source)
+    else:
+        files = [None if picture is None or folder is None else str(folder / picture) for picture in pictures]
+        rows, by, drafts = embedded(
+            store, by, items.texts if by.reads == "text" else files, known, unreadable, progress
+        )
+    left_out = [f"{items.where(number)} ({items.ids[number]!r}): {why}" for number, why in sorted(unreadable.items())]
+    chosen = np.setdiff1d(np.arange(len(items.ids)), list(unreadable))
+    if left_out and not (skip_unreadable and len(chosen)):
+        more = [f"and {len(left_out) - LISTED} more"] if len(left_out) > LISTED else []
+        listed = "\n  ".join(["", *left_out[:LISTED], *more])
+        raise RamifyError(
+            f"{len(left_out)} of {len(items.ids)} items cannot be read, so nothing was added; mend them and run the "
+            f"same command again (what is embedded stays so), or leave them out with --skip-unreadable:{listed}"
+        )
+    if left_out and rows is not None:
+        rows = rows[chosen]
+    return Incoming(items, chosen, rows, pictures, folder, by, drafts, left_out)
+
+
+def image_folder(store: Store) -> Path | None:
+    """The folder that the project's pictures lie in, None before the first picture."""
+    kept = store.setting("images")
+    return None if kept is None else store.folder.resolve() / kept
+
+
+def _set_image_folder(store: Store, images: Path) -> None:
+    """Kept relative where it lies in the project, so that both can move together."""
+    here = store.folder.resolve()
+    store.set_setting("images", (images.relative_to(here) if images.is_relative_to(here) else images).as_posix())
+
+
+def _pictures(
+    items: Items, source: Path, images: str | Path | None, project: Path | None
+) -> tuple[Path | None, list[str | None]]:
+    """The folder that pictures lie in, the project's where it has one, and their paths relative to it."""
+    if not any(items.pictures):
+        return None, items.pictures
+    if images is not None and not Path(images).is_dir():
+        raise RamifyError(f"{images}: there is no such folder: --images is the folder that the pictures lie in")
+    if images is not None or source.is_dir():
+        start = Path(images or source).resolve()
+    else:
+        start = project or source.resolve().parent
+    folder = project or start
+    found: list[str | None] = []
+    for number, picture in enumerate(items.pictures):
+        path = None if picture is None else Path(_normal(start / picture))
+        if path is not None and not path.is_relative_to(folder):
+            raise RamifyError(
+                f"{items.where(number)}: the picture {picture!r} lies outside of {folder}, where this project's "
+                "pictures are: move it there" + (", or name another folder with --images" if project is None else "")
+            )
+        found.append(None if path is None else path.relative_to(folder).as_posix())
+    return folder, found
+
+
+def _normal(path: Path) -> str:
+    """Without ``..``, so that what leaves a folder is seen; links are followed only when a picture is opened."""
+    return os.path.normpath(path)
+
+
+def _known(store: Store, items: Items, pictures: list[str | None]) -> dict[int, int]:
+    """The number in the project of each item that is there already; refuses one that has changed."""
+    if not len(store):
+        return {}
+    number_of = {one: number for number, one in enumerate(store.all_ids().tolist())}
+    known = {place: number_of[one] for place, one in enumerate(items.ids) if one in number_of}
+    for (place, _), there in zip(known.items(), store.items(list(known.values())), strict=True):
+        for what, said, kept in (("text", items.texts[place], there.text), ("picture", pictures[place], there.picture)):
+            if said is not None and said != kept:
+                raise RamifyError(
+                    f"{items.where(place)}: the item {there.id!r} is in the project already, with another {what}: "
+                    "give the new one another id, or leave it out"
+                )
+    return known

@@ -1,0 +1,151 @@
+"""Queue: questions leased to annotators for a while, so that two people do not answer the same one unasked."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from sqlalchemy import Connection, delete, exists, select
+
+from ramify.errors import RamifyError
+from ramify.project.agreement import Agreement, Opinions, agreed
+from ramify.project.answers import end_leases
+from ramify.project.database import chunks
+from ramify.project.schema import NOT_UNDONE, events, leases, live
+from ramify.project.store import Store
+from ramify.taxonomy import Index
+
+Entry: TypeAlias = tuple[int, int]
+"""An item and a concept's stable id."""
+
+
+class Queue:
+    """Leases on entries, kept in the database: they survive a restart, and end by themselves after some seconds.
+
+    With ``overlap`` k each entry goes to up to k annotators, otherwise to one.
+
+    >>> import tempfile
+    >>> from ramify.labels import Labels
+    >>> from ramify.taxonomy import Taxonomy
+    >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Store.create(folder.name, taxonomy) as store:
+    ...     _ = store.add(["a", "b"], None, None, None, Labels(taxonomy, [[1], [1]]))
+    ...     queue = Queue(store)
+    ...     queue.lease("ann", [[(0, 1), (0, 2)]]), queue.lease("bob", [[(0, 2)], [(1, 1)]])
+    ([True], [False, True])
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self, store: Store, *, overlap: int = 1, seconds: float = 600.0, now: Callable[[], float] = time.time
+    ) -> None:
+        if overlap < 1:
+            raise RamifyError(f"overlap says how many annotators answer each question, from 1 on, not {overlap}")
+        self.store, self.overlap, self.seconds, self.now = store, overlap, seconds, now
+
+    def lease(self, annotator: str, groups: Sequence[Sequence[Entry]]) -> list[bool]:
+        """Lease groups of entries to an annotator: a group wholly, or not at all.
+
+        A group is refused where this annotator holds or has answered any of its entries, or enough others do or have,
+        or it is settled.
+        """
+        wanted = list(dict.fromkeys(item for group in groups for item, _ in group))
+        granted: list[bool] = []
+        with self.store.database.write(lasting=False) as connection:
+            now = self.now()
+            connection.execute(delete(leases).where(leases.c.until <= now))
+            who, closed = self._who(connection, wanted)
+            for group in groups:
+                free = bool(group) and all(
+                    entry not in closed and annotator not in who[entry] and len(who[entry]) < self.overlap
+                    for entry in group
+                )
+                granted.append(free)
+                for entry in group if free else ():
+                    who[entry].add(annotator)
+            until = now + self.seconds
+            rows = dict.fromkeys(e for group, free in zip(groups, granted, strict=True) if free for e in group)
+            if rows:
+                connection.execute(
+                    leases.insert(),
+                    [{"item": i, "concept": c, "annotator": annotator, "until": until} for i, c in rows],
+                )
+        return granted
+
+    def _who(self, connection: Connection, of_items: Sequence[int]) -> tuple[dict[Entry, set[str]], set[Entry]]:
+        """Who holds or has answered each entry of some items, and which entries are settled."""
+        who: dict[Entry, set[str]] = defaultdict(set)
+        closed: set[Entry] = set()
+        for part in chunks(of_items):
+            held = select(leases.c.item, leases.c.concept, leases.c.annotator).where(leases.c.item.in_(part))
+            for item, concept, annotator in connection.execute(held):
+                who[item, concept].add(annotator)
+            said = live(events.c.item, events.c.concept, events.c.annotator, events.c.settles)
+            for item, concept, annotator, settles in connection.execute(said.where(events.c.item.in_(part))):
+                who[item, concept].add(annotator)
+                if settles:
+                    closed.add((item, concept))
+        return who, closed
+
+    def release(self, annotator: str, entries: Iterable[Entry]) -> None:
+        """End leases before their time."""
+        with self.store.database.write(lasting=False) as connection:
+            end_leases(connection, annotator, list(entries))
+
+    def held(self, annotator: str) -> list[tuple[int, int, float]]:
+        """The annotator's leases that have not ended: item, concept, until when; the oldest first."""
+        own = select(leases.c.item, leases.c.concept, leases.c.until)
+        own = own.where(leases.c.annotator == annotator, leases.c.until > self.now())
+        with self.store.database.read() as connection:
+            rows = connection.execute(own.order_by(leases.c.until, leases.c.item, leases.c.concept)).all()
+        return [(item, concept, until) for item, concept, until in rows]
+
+    def taken(self) -> tuple[Index, Index]:
+        """The entries that nobody else may get now: enough hold or have answered them, or one settled them."""
+        told, _ = self._told()
+        closed = (np.bincount(told.lines, minlength=len(told.items)) >= self.overlap) | told.settled
+        return told.items[closed], told.concepts[closed]
+
+    def second_opinions(self, annotator: str, count: int) -> list[Entry]:
+        """Entries, the longest waiting first, that others have answered and this annotator may answer as well."""
+        if self.overlap < 2:
+            return []
+        told, names = self._told()
+        people = np.bincount(told.lines, minlength=len(told.items))
+        own = told.opinions.annotators == names.get(annotator, -1)
+        closed = told.settled | (people >= self.overlap)
+        closed[told.lines[own]] = True
+        waiting = told.lines[(told.opinions.values >= 0) & ~closed[told.lines]]
+        first = list(dict.fromkeys(waiting.tolist()))[:count]
+        return [(int(told.items[line]), int(told.concepts[line])) for line in first]
+
+    def _told(self) -> tuple[Agreement, dict[str, int]]:
+        """Who holds or has answered each entry (those who only hold it say -1), and the numbers of the annotators."""
+        held = select(leases.c.annotator, leases.c.item, leases.c.concept).where(leases.c.until > self.now())
+        with self.store.database.read() as connection:
+            rows = connection.execute(held).all()
+        ledger = self.store.ledger()  # after the leases: an answer ends a lease, and must not be missed between them
+        names = {name: number for number, name in enumerate(ledger.names)}
+        holders = np.array([(names.setdefault(who, len(names)), i, c, -1, 0) for who, i, c in rows], np.intp)
+        columns = zip(ledger.live.columns(), holders.reshape(-1, 5).T, strict=True)
+        return agreed(Opinions(*(np.append(said, more).astype(said.dtype) for said, more in columns))), names
+
+    def skipped(self, annotator: str) -> set[Entry]:
+        """What the annotator skipped and has not answered since: it goes to the back."""
+        later = events.alias("later")
+        undoing = events.alias("undoing_later")
+        answered = exists().where(
+            later.c.item == events.c.item,
+            later.c.concept == events.c.concept,
+            later.c.annotator == annotator,
+            later.c.seq > events.c.seq,
+            later.c.answer.in_(("yes", "no")),
+            ~exists().where(undoing.c.undoes == later.c.seq),
+        )
+        skips = select(events.c.item, events.c.concept).where(
+            events.c.annotator == annotator, events.c.answer == "skip", NOT_UNDONE, ~answered
+        )
+        with self.store.database.read() as connection:
+            return {(item, concept) for item, concept in connection.execute(skips)}

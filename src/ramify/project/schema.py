@@ -1,0 +1,79 @@
+"""The tables as queries see them; ``migrations`` makes them, and a test holds both together."""
+
+from typing import Any
+
+from sqlalchemy import Boolean, Column, Float, Integer, MetaData, Select, Table, Text, exists, select
+
+METADATA = MetaData()
+
+meta = Table("meta", METADATA, Column("key", Text, primary_key=True), Column("value", Text))
+"""Settings, the taxonomy, and which files are the current ones; values are JSON."""
+
+concepts = Table("concepts", METADATA, Column("id", Integer, primary_key=True), Column("path", Text))
+"""A concept's id never changes, whereas its number in the taxonomy does when concepts are split."""
+
+items = Table(
+    "items",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("id", Text),
+    Column("text", Text),
+    Column("picture", Text),
+)
+
+events = Table(
+    "events",
+    METADATA,
+    Column("seq", Integer, primary_key=True),
+    Column("key", Text),
+    Column("at", Float),
+    Column("annotator", Text),
+    Column("item", Integer),
+    Column("concept", Integer),
+    Column("answer", Text),
+    Column("undoes", Integer),
+    Column("model", Integer),
+    Column("settles", Boolean),
+)
+"""Answers, and answers taken back: rows are only ever added."""
+
+leases = Table(
+    "leases",
+    METADATA,
+    Column("item", Integer, primary_key=True),
+    Column("concept", Integer, primary_key=True),
+    Column("annotator", Text, primary_key=True),
+    Column("until", Float),
+)
+
+models = Table(
+    "models",
+    METADATA,
+    Column("version", Integer, primary_key=True),
+    Column("at", Float),
+    Column("learner", Text),
+    Column("answers", Integer),
+    Column("estimate", Text),
+    Column("note", Text),
+)
+
+trainings = Table(
+    "trainings",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("started", Float),
+    Column("finished", Float),
+    Column("pid", Integer),
+    Column("error", Text),
+)
+
+curve = Table("curve", METADATA, Column("answers", Integer), Column("at", Float), Column("estimate", Text))
+
+_undoing = events.alias("undoing")
+NOT_UNDONE = ~exists().where(_undoing.c.undoes == events.c.seq)
+"""Of an event: nobody took it back."""
+
+
+def live(*columns: Column[Any]) -> Select[Any]:
+    """Columns of all answers yes and no that stand."""
+    return select(*columns).where(events.c.answer.in_(("yes", "no")), NOT_UNDONE)

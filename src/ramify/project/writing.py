@@ -1,0 +1,95 @@
+"""Tables that Ramify writes: .csv, .jsonl or .parquet, block by block, whole or not at all."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from ramify.errors import RamifyError
+from ramify.files import whole_file
+from ramify.readers.rows import FORMATS
+
+__all__ = ["RowWriter", "format_of", "writing"]
+
+SEPARATOR = ";"  # between the names of a list, where a format has no lists
+
+
+def format_of(path: Path | None, wanted: str | None) -> str:
+    """The format that was asked for, or else the one that the ending of the file's name says.
+
+    >>> format_of(Path("labels.parquet"), None), format_of(Path("labels"), "csv")
+    ('parquet', 'csv')
+    """
+    found = wanted or ("" if path is None else path.suffix.lower().lstrip("."))
+    if found not in FORMATS:
+        raise RamifyError(f"the format {found!r} is none of {', '.join(FORMATS)}: choose one with --format")
+    return found
+
+
+class RowWriter:
+    """Takes blocks of rows, each a mapping of the same columns to values; ``rows`` counts them."""
+
+    def __init__(self, draft: Path, columns: Mapping[str, str], kind: str, closing: ExitStack) -> None:
+        self.columns, self.kind, self.rows = dict(columns), kind, 0
+        if kind == "parquet":
+            import pyarrow
+            import pyarrow.parquet
+
+            types = {
+                "text": pyarrow.string(),
+                "whole": pyarrow.int64(),
+                "number": pyarrow.float32(),
+                "flag": pyarrow.bool_(),
+                "names": pyarrow.list_(pyarrow.string()),
+            }
+            self._schema = pyarrow.schema([(name, types[of]) for name, of in columns.items()])
+            self._parquet = closing.enter_context(pyarrow.parquet.ParquetWriter(draft, self._schema))
+            return
+        self._file = closing.enter_context(draft.open("w", encoding="utf-8", newline=""))
+        if kind == "csv":
+            self._csv = csv.writer(self._file, lineterminator="\n")
+            self._csv.writerow(columns)
+
+    def write(self, block: Mapping[str, Sequence[Any]]) -> None:
+        """Write some rows, given column by column."""
+        columns = [block[name] for name in self.columns]
+        count = len(columns[0])
+        if self.kind == "parquet":
+            import pyarrow
+
+            if count:
+                self._parquet.write_table(pyarrow.table(list(map(list, columns)), schema=self._schema))
+        elif self.kind == "csv":
+            self._csv.writerows(zip(*map(self._plain, self.columns, columns), strict=True))
+        else:
+            for row in zip(*columns, strict=True):
+                self._file.write(json.dumps(dict(zip(self.columns, row, strict=True)), ensure_ascii=False) + "\n")
+        self.rows += count
+
+    def _plain(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
+        kind = self.columns[name]
+        if kind == "names":
+            return [SEPARATOR.join(value) for value in values]
+        if kind == "flag":
+            return ["yes" if value else "no" for value in values]
+        return values
+
+
+@contextmanager
+def writing(path: str | Path, columns: Mapping[str, str], kind: str) -> Iterator[RowWriter]:
+    """A writer of columns, each of one kind: text, whole (a number), number, flag, or names (a list).
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with writing(Path(folder, "t.csv"), {"id": "text", "labels": "names"}, "csv") as writer:
+    ...         writer.write({"id": ["a", "b"], "labels": [["cat", "dog"], []]})
+    ...     Path(folder, "t.csv").read_text()
+    'id,labels\\na,cat;dog\\nb,\\n'
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise RamifyError(f"{path} is a folder: give the name of a file to write")
+    with whole_file(path) as draft, ExitStack() as closing:
+        yield RowWriter(draft, columns, kind, closing)

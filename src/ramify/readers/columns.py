@@ -1,0 +1,109 @@
+"""Which column of a table is what: ids, texts, pictures, lists of labels, concepts of yes and no, or nothing."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ramify.errors import RamifyError
+from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN
+from ramify.readers.rows import NAMELESS, Rows, as_text, is_empty
+from ramify.taxonomy import Taxonomy
+
+PICTURE_COLUMNS = ("picture", "image", "path")
+LABEL_COLUMNS = ("labels", "coarse_labels", "fine_labels")
+VALUES = {
+    **dict.fromkeys(["1", "yes", "y", "true", "t"], RELEVANT),
+    **dict.fromkeys(["0", "no", "n", "false", "f"], IRRELEVANT),
+}
+UNKNOWN_WORDS = ("-1", "?", "unknown")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column is what, where the names do not say it themselves, and how lists of labels are read."""
+
+    id: str = "id"
+    text: str | None = None
+    picture: str | None = None
+    ignore: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    separator: str | None = None
+    partial: bool = False
+    """Coarse concepts that a list of labels does not name are unknown instead of irrelevant."""
+    complete: bool = False
+    """Where a list names a finer concept, those beside it that it does not name are irrelevant instead of unknown."""
+
+
+def yes_or_no(value: Any) -> int | None:
+    """1 relevant, 0 irrelevant, -1 unknown, None for anything else.
+
+    >>> yes_or_no("Yes"), yes_or_no(0), yes_or_no(True), yes_or_no(""), yes_or_no("cat")
+    (1, 0, 1, -1, None)
+    """
+    if is_empty(value):
+        return UNKNOWN
+    word = (as_text(value) or "").lower()
+    return UNKNOWN if word in UNKNOWN_WORDS else VALUES.get(word)
+
+
+@dataclass
+class Roles:
+    """What each column of a file holds."""
+
+    text: str | None = None
+    picture: str | None = None
+    lists: list[str] = field(default_factory=list)
+    concepts: dict[str, int] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rows: Rows, taxonomy: Taxonomy, layout: Layout) -> "Roles":
+        """By the names of the columns and what the layout says; what looks like a misspelt concept is refused."""
+        names = list(rows.columns)
+        listed = ", ".join(map(repr, names))
+        wanted = {"--id": layout.id, "--text": layout.text, "--picture": layout.picture}
+        for option, name in [*wanted.items(), *(("--labels", name) for name in layout.labels)]:
+            if name is not None and name not in names:
+                raise RamifyError(f"{rows.path}: there is no column {name!r}, only {listed}: name it with {option}")
+        roles = cls(
+            layout.text or next((name for name in names if name == "text"), None),
+            layout.picture or next((name for name in PICTURE_COLUMNS if name in names), None),
+            list(layout.labels) or [name for name in LABEL_COLUMNS if name in names],
+        )
+        taken = {layout.id, roles.text, roles.picture, *roles.lists}
+        for name in names:
+            if name in layout.ignore:
+                roles.ignored.append(name)
+            elif name not in taken:
+                roles._add_label_column(rows, taxonomy, name)
+        return roles
+
+    def _add_label_column(self, rows: Rows, taxonomy: Taxonomy, name: str) -> None:
+        try:
+            number = taxonomy.index(name)
+        except RamifyError as error:
+            if "concepts are called" in str(error):
+                raise RamifyError(f"{rows.path}, column {name!r}: {error}") from None
+            if not name.startswith(NAMELESS) and _looks_like_labels(rows.columns[name]):
+                known = [*taxonomy.names, *map(taxonomy.path, range(len(taxonomy)))]
+                close = difflib.get_close_matches(name, known, n=1)
+                meant = f"correct the name (did you mean {close[0]!r}?)" if close else "correct the name"
+                raise RamifyError(
+                    f"{rows.path}, column {name!r}: it holds yes and no, but no concept has this name: "
+                    f"{meant}, or say --ignore {name!r}"
+                ) from None
+            self.ignored.append(name)
+            return
+        earlier = [column for column, concept in self.concepts.items() if concept == number]
+        if earlier:
+            raise RamifyError(
+                f"{rows.path}: the columns {earlier[0]!r} and {name!r} are both {taxonomy.path(number)!r}: keep one"
+            )
+        self.concepts[name] = number
+
+
+def _looks_like_labels(values: Sequence[Any]) -> bool:
+    """Whether a column holds nothing but yes, no and empty cells: then it is a label whose name went wrong."""
+    said = [yes_or_no(value) for value in values]
+    return None not in said and any(value != UNKNOWN for value in said)

@@ -1,0 +1,185 @@
+"""Rows: what a .csv, .jsonl or .parquet file holds, column by column, and where in the file each row stands."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ramify.errors import RamifyError
+
+FORMATS = ("csv", "jsonl", "parquet")
+NAMELESS = "nameless column"  # such as the row numbers that pandas writes first
+LONGEST = (1 << 31) - 1  # characters of one field; the csv module's own limit is shorter than a long text
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns of a file, of equal length; a missing value is None or an empty text."""
+
+    path: Path
+    columns: dict[str, list[Any]]
+    numbers: Sequence[int]
+    """Where each row stands: the row of the spreadsheet, the line of the .jsonl file, or the place in the .parquet."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def where(self, row: int, column: str | None = None) -> str:
+        """How an error names a place: ``items.csv, row 3, column 'id'``."""
+        return f"{self.path}, row {self.numbers[row]}" + (f", column {column!r}" if column is not None else "")
+
+
+def read_rows(path: str | Path) -> Rows:
+    """Read a table by the ending of its name; the header of a .csv file is its row 1.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "items.csv").write_text("id,text\\na,one\\nb,two\\n")
+    ...     rows = read_rows(Path(folder, "items.csv"))
+    >>> rows.columns, list(rows.numbers)
+    ({'id': ['a', 'b'], 'text': ['one', 'two']}, [2, 3])
+    """
+    path = Path(path)
+    ending = path.suffix.lower().lstrip(".")
+    if ending not in FORMATS:
+        raise RamifyError(f"{path}: a table ends in .csv, .jsonl or .parquet: save it as one of these")
+    if not path.is_file():
+        raise RamifyError(f"{path}: there is no such file")
+    rows = {"csv": _read_csv, "jsonl": _read_jsonl, "parquet": _read_parquet}[ending](path)
+    if not rows.columns or not len(rows):
+        raise RamifyError(f"{path}: the file has no rows: give one row for each item")
+    return rows
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is missing: nothing, blank text, or not a number.
+
+    >>> is_empty("  "), is_empty(float("nan")), is_empty(0)
+    (True, True, False)
+    """
+    return value is None or (isinstance(value, str) and not value.strip()) or value != value
+
+
+def as_text(value: Any) -> str | None:
+    """A value as the text that a person would write, None where it is missing.
+
+    >>> as_text(17), as_text(17.0), as_text(" a "), as_text("")
+    ('17', '17', 'a', None)
+    """
+    if is_empty(value):
+        return None
+    if isinstance(value, float) and value.is_integer():  # a column of numbers with gaps is read as floats
+        return str(int(value))
+    return str(value).strip()
+
+
+def _text_of(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = content[: error.start].count(b"\n") + 1
+        raise RamifyError(
+            f"{path}, row {row}: this is not UTF-8: save the file with the encoding UTF-8 (Excel: 'CSV UTF-8')"
+        ) from None
+
+
+def _read_csv(path: Path) -> Rows:
+    text = _text_of(path)
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)  # spreadsheets in many countries write semicolons
+    csv.field_size_limit(LONGEST)
+    lines = _checked(path, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    header_fields = next(lines, (0, []))[1]
+    names = [name.strip() or f"{NAMELESS} {place}" for place, name in enumerate(header_fields, start=1)]
+    _check_unique(path, names)
+    found: list[list[str]] = []
+    numbers: list[int] = []
+    for number, fields in lines:
+        if not fields:
+            continue
+        if len(fields) != len(names):
+            raise RamifyError(
+                f"{path}, row {number}: {len(fields)} fields for {len(names)} columns: the row is cut off, or a text "
+                f"that contains {delimiter!r} is not in quotes"
+            )
+        found.append(fields)
+        numbers.append(number)
+    columns = zip(*found, strict=True) if found else [()] * len(names)
+    return Rows(path, dict(zip(names, map(list, columns), strict=True)), numbers)
+
+
+def _checked(path: Path, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """The records with their numbers as a spreadsheet counts them."""
+    number = 1
+    try:
+        for number, fields in enumerate(reader, start=1):
+            yield number, fields
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise RamifyError(
+                f"{path}, row {number + 1}: a text in quotes never ends: the file is cut off, or a quote is missing"
+            ) from None
+        raise RamifyError(f"{path}, row {number + 1}: this is not valid CSV ({error})") from None
+
+
+def _read_jsonl(path: Path) -> Rows:
+    lines = _text_of(path).split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    objects: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line, object_pairs_hook=_once)
+        except RamifyError as error:
+            raise RamifyError(f"{path}, row {number}: {error}") from None
+        except (ValueError, RecursionError):
+            hint = "the file may be cut off: copy it again" if number == len(lines) else "write one object on each line"
+            raise RamifyError(f"{path}, row {number}: this is not valid JSON: {hint}") from None
+        if "\\ud" in line.lower():  # half of a character, which no file can hold
+            try:
+                json.dumps(found, ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                raise RamifyError(f"{path}, row {number}: it holds half of a character (\\ud...): mend it") from None
+        if not isinstance(found, dict):
+            raise RamifyError(f'{path}, row {number}: each line is an object such as {{"id": "a", "text": "..."}}')
+        objects.append(found)
+        numbers.append(number)
+    names = dict.fromkeys(name for found in objects for name in found)
+    return Rows(path, {name: [found.get(name) for found in objects] for name in names}, numbers)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RamifyError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice: keep one")
+    return found
+
+
+def _read_parquet(path: Path) -> Rows:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+        names = table.column_names
+        columns = [column.to_pylist() for column in table.columns]
+    except (pyarrow.ArrowException, OSError, ValueError):
+        raise RamifyError(
+            f"{path}: this is not a whole .parquet file; it may be cut off or of another kind: copy it again"
+        ) from None
+    _check_unique(path, names)
+    return Rows(path, dict(zip(names, columns, strict=True)), range(1, table.num_rows + 1))
+
+
+def _check_unique(path: Path, names: Sequence[str]) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise RamifyError(f"{path}: the column {name!r} stands twice: give every column its own name")

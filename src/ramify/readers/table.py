@@ -1,0 +1,88 @@
+"""Items from a table: ids, texts, picture paths, and labels as columns of yes and no or as lists of names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.readers.columns import Layout, Roles, yes_or_no
+from ramify.readers.rows import Rows, as_text, read_rows
+from ramify.readers.table_labels import LabelReading
+from ramify.taxonomy import Taxonomy
+
+__all__ = ["Items", "Layout", "read_items", "yes_or_no"]
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What a source says of its items."""
+
+    where: Callable[[int], str]
+    """How an error names the place of an item, such as ``items.csv, row 3``."""
+    ids: list[str]
+    texts: list[str | None]
+    pictures: list[str | None]
+    labels: Labels
+    ignored: tuple[str, ...]
+    """Columns that hold neither ids, texts, pictures nor labels."""
+    unlabelled: int = 0
+    """Items whose list of labels is empty, which says nothing (``none`` says that no concept applies)."""
+
+
+def read_items(path: str | Path, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
+    """Read and check a .csv, .jsonl or .parquet file; errors name the file, the row and the column.
+
+    A column called like a concept holds 1/0, yes/no or true/false, empty for unknown. A column ``labels`` lists
+    concepts by name, path or alias, separated by ``;``, ``|`` or ``,``; ``-cat`` or ``!cat`` says that it is no cat.
+    Coarse concepts that are not listed are irrelevant; finer ones stay unknown.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "items.csv").write_text("id,text,labels\\na,purrs,animal;-dog\\nb,crunchy,apple\\n")
+    ...     items = read_items(Path(folder, "items.csv"), Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]}))
+    >>> items.ids, items.texts
+    (['a', 'b'], ['purrs', 'crunchy'])
+    >>> items.labels.states(concepts=["animal", "food", "cat", "dog", "apple"])
+    array([[ 1,  0, -1,  0,  0],
+           [ 0,  1,  0,  0,  1]], dtype=int8)
+    """
+    layout, rows = layout or Layout(), read_rows(path)
+    roles = Roles.of(rows, taxonomy, layout)
+    labels, unlabelled = LabelReading(rows, taxonomy, layout, roles).labels()
+    return Items(
+        rows.where,
+        _ids(rows, layout.id),
+        _texts(rows, roles.text),
+        _texts(rows, roles.picture),
+        labels,
+        tuple(roles.ignored),
+        unlabelled,
+    )
+
+
+def _ids(rows: Rows, column: str) -> list[str]:
+    ids: list[str] = []
+    first: dict[str, int] = {}
+    for row, value in enumerate(rows.columns[column]):
+        found = as_text(value)
+        if found is None or isinstance(value, bool | list | dict):
+            wrong = "the id is missing" if found is None else f"{value!r} is no id"
+            raise RamifyError(f"{rows.where(row, column)}: {wrong}: give every item its own")
+        if first.setdefault(found, row) != row:
+            raise RamifyError(
+                f"{rows.where(row, column)}: the id {found!r} stands in row {rows.numbers[first[found]]} already: "
+                "ids must be unique"
+            )
+        ids.append(found)
+    return ids
+
+
+def _texts(rows: Rows, column: str | None) -> list[str | None]:
+    if column is None:
+        return [None] * len(rows)
+    values = rows.columns[column]
+    for row, value in enumerate(values):
+        if not isinstance(value, str | int | float | None):
+            raise RamifyError(f"{rows.where(row, column)}: this is not text: write it in quotes")
+    return [as_text(value) for value in values]

@@ -1,0 +1,269 @@
+"""The HTTP API and the page: each endpoint is one call of the Service."""
+
+import ipaddress
+import json
+import mimetypes
+import secrets
+import socket
+import webbrowser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import uvicorn
+from fastapi import FastAPI, Query, Request
+from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from ramify import __version__
+from ramify.errors import RamifyError
+from ramify.project.database import UnavailableError
+from ramify.web import models as shape
+from ramify.web.security import LOCAL_HOSTS, Guard, check_token
+
+if TYPE_CHECKING:
+    from ramify.project.service import Service
+
+__all__ = ["create_app", "serve"]
+
+STATIC = Path(__file__).with_name("static")
+PICTURES = {
+    ".avif": "image/avif",
+    ".bmp": "image/bmp",
+    ".gif": "image/gif",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".webp": "image/webp",
+}
+REFUSED: dict[int | str, dict[str, Any]] = {
+    400: {"model": shape.Problem, "description": "Something the sender can mend."},
+    422: {"model": shape.Problem, "description": "A value of the wrong kind or size."},
+}
+AnnotatorQuery = Annotated[shape.Annotator, Query()]
+SearchText = Annotated[str, Query(max_length=200, pattern=shape.PRINTABLE)]
+Share = Annotated[float, Query(ge=0, le=1)]
+
+mimetypes.add_type("text/javascript", ".js")  # some systems' registries say otherwise, and modules then do not load
+
+
+class Json(Response):
+    """JSON that never holds NaN, which no browser reads."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The bytes; numbers of numpy are written as plain ones."""
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, default=lambda one: one.item()).encode()
+
+
+def create_app(
+    service: "Service", *, token: str | None = None, hosts: Iterable[str] | None = LOCAL_HOSTS, name: str = "project"
+) -> FastAPI:
+    """The application that serves a project; ``hosts`` are the names it answers to (None: any, with a token)."""
+    app = FastAPI(
+        title="Ramify",
+        version=__version__,
+        description="Ask for questions, answer them, and see what is known. Concepts are named by stable ids.",
+        docs_url=None,
+        redoc_url=None,
+        responses=REFUSED,
+    )
+    project = shape.Project(project=_identity(service), name=name, version=__version__).model_dump()
+    app.add_middleware(Guard, token=token, hosts=hosts, project=project["project"])
+    _add_errors(app)
+    _add_asking(app, service)
+    _add_looking(app, service)
+
+    @app.get("/api/project", response_model=shape.Project, summary="What is served")
+    def which() -> Response:
+        return Json(project)
+
+    @app.get("/pictures/{item}", response_class=FileResponse, summary="The picture of an item")
+    def picture(item: Annotated[shape.ItemNumber, InPath()]) -> Response:
+        path = service.picture(item)
+        kind = PICTURES.get(path.suffix.lower())
+        if kind is None:
+            raise RamifyError(f"item {item} has a file of the kind {path.suffix!r}, which is no picture")
+        return FileResponse(path, media_type=kind, headers={"cache-control": "private, max-age=600"})
+
+    @app.get("/", include_in_schema=False)
+    def page() -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> Response:
+        return FileResponse(STATIC / "docs.html")
+
+    app.mount("/static", StaticFiles(directory=STATIC))
+    return app
+
+
+def _identity(service: "Service") -> str:
+    """What tells this project from any other that may be served at the same address later."""
+    found = service.store.setting("identity")
+    if found is None:
+        found = secrets.token_hex(8)
+        service.store.set_setting("identity", found)
+    return str(found)
+
+
+def _add_asking(app: FastAPI, service: "Service") -> None:
+    @app.post("/api/next", response_model=list[shape.Task], summary="Next questions")
+    def next_questions(wanted: shape.Wanted) -> Response:
+        """Questions leased to the annotator for ten minutes, those already held first."""
+        return Json(service.next(wanted.annotator, mode=wanted.mode, count=wanted.count))
+
+    @app.post("/api/answers", response_model=shape.Saved, summary="Answer")
+    def answer(said: shape.Answers) -> Response:
+        """Answers are on disk when this returns. The same key sent again changes nothing."""
+        answers = [one.model_dump() for one in said.answers]
+        return Json(service.answer(said.key, said.annotator, answers, settles=said.settles))
+
+    @app.post("/api/undo", response_model=shape.Undone, summary="Undo")
+    def undo(wanted: shape.Undo) -> Response:
+        """Takes back the annotator's last request that is not undone yet, as often as there is one."""
+        return Json(service.undo(wanted.key, wanted.annotator))
+
+    @app.get("/api/history", response_model=list[shape.Past], summary="Last answers")
+    def history(annotator: AnnotatorQuery, limit: Annotated[int, Query(ge=1, le=500)] = 10) -> Response:
+        return Json(service.history(annotator, limit))
+
+    @app.post("/api/train", response_model=shape.Training, summary="Train")
+    def train() -> Response:
+        """Starts a training in its own process, unless one is running."""
+        return Json(service.train())
+
+
+def _add_looking(app: FastAPI, service: "Service") -> None:
+    @app.get("/api/status", response_model=shape.Status, summary="Progress")
+    def status(annotator: Annotated[shape.Annotator | None, Query()] = None) -> Response:
+        return Json(service.status(annotator))
+
+    @app.get("/api/taxonomy", response_model=list[shape.Concept], summary="All concepts, in reading order")
+    def taxonomy() -> Response:
+        return Json(service.taxonomy())
+
+    @app.get("/api/predictions/{item}", response_model=shape.Known, summary="What is known and believed of an item")
+    def predictions(item: Annotated[shape.ItemNumber, InPath()]) -> Response:
+        return Json(service.predictions(item))
+
+    @app.get("/api/browse", response_model=shape.Page, summary="Find items")
+    def browse(
+        concept: Annotated[shape.ConceptId | None, Query()] = None,
+        state: shape.State | None = None,
+        low: Share = 0.0,
+        high: Share = 1.0,
+        query: SearchText = "",
+        offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> Response:
+        found = service.browse(
+            concept=concept, state=state, low=low, high=high, query=query, offset=offset, limit=limit
+        )
+        return Json(found)
+
+    @app.get("/api/why", response_model=shape.Why, summary="Why an entry is known")
+    def why(item: Annotated[shape.ItemNumber, Query()], concept: Annotated[shape.ConceptId, Query()]) -> Response:
+        return Json(service.why(item, concept))
+
+    @app.get("/api/review", response_model=shape.Review, summary="What people should look at again")
+    def review() -> Response:
+        return Json(service.review())
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RamifyError)
+    def mendable(request: Request, error: Exception) -> Response:
+        # A busy or unreachable database is no mistake of the sender: the page keeps the answer and tries again.
+        return JSONResponse({"error": str(error)}, 503 if isinstance(error, UnavailableError) else 400)
+
+    @app.exception_handler(RequestValidationError)
+    def unfit(request: Request, error: Exception) -> Response:
+        # Not what was sent: it may be anything, even text that no encoding can carry.
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"] if step != "body" and isinstance(step, str | int))
+        safe = place.encode("ascii", "replace").decode()[:80]
+        return JSONResponse({"error": f"{safe or 'the body'}: {first['msg']}"}, 422)
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        sentence = {404: "there is nothing at this address: see /docs", 405: "this address takes another method"}
+        text = sentence.get(error.status_code, str(error.detail))
+        return JSONResponse({"error": text}, error.status_code, headers=error.headers)
+
+
+def serve(
+    folder: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    overlap: int = 1,
+    budget: int | None = None,
+    open_browser: bool = False,
+) -> None:
+    """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given."""
+    from ramify.project.service import Service
+
+    if token is None and not _is_local(host):
+        token = secrets.token_urlsafe(24)
+    if token is not None:
+        check_token(token)
+    with _listen(host, port) as listening:
+        service = Service(folder, overlap=overlap, budget=budget)
+        try:
+            hosts = LOCAL_HOSTS if _is_local(host) else None
+            app = create_app(service, token=token, hosts=hosts, name=Path(folder).resolve().name)
+            link = _link(host, listening.getsockname()[1], token)
+            print(f"Ramify serves {folder} at\n\n    {link}\n\nCtrl-C stops it; all answers are kept.", flush=True)
+            if open_browser:
+                webbrowser.open(link)
+            config = uvicorn.Config(
+                app, workers=1, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+            )
+            uvicorn.Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            service.close()
+    print("Stopped.")
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket bound before anything else is done, so that a taken port is one sentence."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError, OverflowError):
+        raise RamifyError(f"{host!r} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all") from None
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(2048)  # so that a second server is told at once
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise RamifyError(f"cannot listen on port {port} of {host} ({reason}): choose another with --port") from None
+    return listening
+
+
+def _link(host: str, port: int, token: str | None) -> str:
+    """The address to open; for all addresses of the machine, the one by which others most likely reach it."""
+    if host in ("0.0.0.0", "::"):
+        host = socket.gethostname()
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")

@@ -1,0 +1,122 @@
+// Building the page. Everything that comes from a project becomes a text node or an attribute, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
+  return element;
+}
+
+export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
+export const svg = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
+export const byId = (id) => document.getElementById(id);
+export const key = (name) => h("kbd", null, name);
+
+// A button that shows its key. A click by mouse gives the focus back, so that enter and space stay commands.
+export function button(label, onclick, properties = {}, keyName = null) {
+  const act = (event) => {
+    if (event.detail > 0) event.currentTarget.blur();
+    onclick(event);
+  };
+  return h("button", { type: "button", onclick: act, ...properties }, label, keyName && [" ", key(keyName)]);
+}
+
+const PATHS = {
+  yes: "M3 8.5 6.5 12 13 4.5",
+  no: "M4 4l8 8M12 4l-8 8",
+  unknown: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.2 8.700 8 9.200 8 10M8 12.800v.1",
+  skip: "M3 4l5 4-5 4zM12.500 4v8",
+  wrong: "M8 2 14.500 13.500H1.500zM8 6.500v3M8 11.600v.1",
+  eye:
+    "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
+  undo: "M6 3 2.500 6.500 6 10M2.500 6.500H10a3.500 3.500 0 0 1 0 7H7",
+  wait: "M8 2a6 6 0 1 0 6 6",
+};
+
+export function icon(name) {
+  return svg(
+    "svg",
+    { class: `icon icon-${name}`, viewBox: "0 0 16 16", "aria-hidden": "true" },
+    svg("path", { d: PATHS[name] }),
+  );
+}
+
+// Yes, no or unknown as a sign and a word: never by colour alone.
+export const stateMark = (state) => h("span", { class: `state state-${state}` }, icon(state), state);
+
+export function bar(share) {
+  const percent = `${Math.round(share * 1000) / 10}%`;
+  return svg("svg", { class: "bar", "aria-hidden": "true" }, svg("rect", { width: percent, height: "100%" }));
+}
+
+// A browser may refuse to store anything: the page then works all the same, and forgets.
+export function recall(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+export function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // Nothing can be done.
+  }
+}
+
+export const percent = (share) => (share === null || share === undefined ? "" : `${Math.round(share * 100)} %`);
+
+// What an item looks like: its picture, else its text, else its name.
+export function itemView(item, kind = "large") {
+  if (item.picture) {
+    const image = h("img", {
+      class: `media ${kind}`,
+      src: item.picture,
+      alt: item.text || `Item ${item.id}`,
+      draggable: "false",
+    });
+    image.addEventListener(
+      "error",
+      () => image.replaceWith(h("p", { class: `media ${kind} missing` }, `The picture of ${item.id} cannot be shown.`)),
+    );
+    return kind === "large" && item.text ? h("figure", null, image, h("figcaption", null, item.text)) : image;
+  }
+  return h("blockquote", { class: `media text ${kind}` }, item.text || item.id);
+}
+
+export function announce(sentence) {
+  const live = byId("live");
+  live.textContent = "";
+  setTimeout(() => {
+    live.textContent = sentence;
+  }, 30); // an unchanged text would not be read again
+}
+
+export function dialog(title, ...content) {
+  const close = button("Close", () => box.close(), { class: "quiet close" }, "esc");
+  const box = h("dialog", { "aria-label": title }, h("header", null, h("h2", null, title), close), content);
+  box.addEventListener("close", () => box.remove());
+  box.addEventListener("click", (event) => {
+    if (event.target === box) box.close();
+  });
+  document.body.append(box);
+  box.showModal();
+  return box;
+}
+
+export function ago(seconds) {
+  const passed = Math.max(0, Date.now() / 1000 - seconds);
+  if (passed < 60) return "just now";
+  if (passed < 5400) return `${Math.round(passed / 60)} min ago`;
+  if (passed < 129600) return `${Math.round(passed / 3600)} h ago`;
+  return `${Math.round(passed / 86400)} days ago`;
+}

@@ -1,0 +1,46 @@
+"""Small projects for the tests of the store."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from ramify import Labels, Taxonomy
+from ramify.project.store import Store
+
+HERE = Path(__file__).parent
+TREE = {"animal": ["cat", "dog"], "food": ["apple", "banana"]}
+TAXONOMY = Taxonomy(TREE)
+
+
+def filled(folder, count=3, columns=2):
+    store = Store.create(folder, TAXONOMY)
+    numbers = np.arange(count)
+    features = np.column_stack([numbers] * columns).astype(np.float32) if columns else None
+    store.add([f"i{n}" for n in numbers], [f"text {n}" for n in numbers], None, features, coarse(count))
+    return store
+
+
+def coarse(count, value=1):
+    return Labels(TAXONOMY, np.full((count, 2), value, np.int8))
+
+
+def ids(store, *names):
+    return store.id_of[store.taxonomy.indices(list(names))].tolist()
+
+
+def files(store):
+    return sorted(path.name for path in store.folder.iterdir() if not path.name.startswith("project.db"))
+
+
+def integrity(folder):
+    with closing(sqlite3.connect(folder / "project.db")) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone()[0]
+
+
+def process(*arguments):
+    script = [sys.executable, str(HERE / "store_process.py"), *map(str, arguments)]
+    return subprocess.Popen(script, stdout=subprocess.PIPE, text=True)

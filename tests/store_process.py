@@ -1,0 +1,117 @@
+"""Stores in processes of their own, killed at random moments: python store_process.py answers|adds|writes FOLDER ...
+
+The processes are forked from this one, which has already imported everything: only the store itself is killed. What
+they have finished they say through a pipe; what came of it is printed as JSON.
+"""
+
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ramify.labels import Labels
+from ramify.project.queue import Queue
+from ramify.project.store import Store
+
+ENTRIES = 3  # answers of one request
+BATCH = 40  # items of one add
+
+
+def answer(folder: Path, name: str, done: Callable[[str], None]) -> None:
+    """Answer for ever; every fourth request is an undo."""
+    with Store(folder) as store:
+        ids = store.id_of.tolist()
+        for number in range(10**9):
+            key = f"{name}-{number}"
+            if number % 4 == 3:
+                store.undo(key, name)
+            else:
+                item = random.randrange(len(store))
+                chosen = random.sample(ids, ENTRIES)
+                store.record(key, name, [(item, concept, random.choice(["yes", "no"])) for concept in chosen])
+            done(key)
+
+
+def add(folder: Path, name: str, done: Callable[[str], None]) -> None:
+    """Add items for ever, with features and labels that tell which they are."""
+    with Store(folder) as store:
+        while True:
+            first = len(store)
+            numbers = np.arange(first, first + BATCH)
+            features = np.column_stack([numbers, numbers]).astype(np.float32)
+            labels = Labels(store.taxonomy, np.column_stack([numbers % 2] * len(store.taxonomy.roots)))
+            store.add([f"item {number}" for number in numbers], None, None, features, labels)
+            done(str(len(store)))
+
+
+def start(work: Callable[..., None], folder: Path, name: str) -> tuple[int, int]:
+    """A child at work, and the pipe through which it says what is done."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            random.seed(name)
+            work(folder, name, lambda said: os.write(write, f"{said}\n".encode()))
+        finally:
+            os._exit(1)
+    os.close(write)
+    return child, read
+
+
+def killed(children: list[tuple[int, int]], after: float) -> list[list[str]]:
+    """Kill the children some time after all of them have done something; what each has said."""
+    said = [b"" for _ in children]
+    until = time.monotonic() + 300
+    begun = False
+    while time.monotonic() < until:
+        ready, _, _ = select.select([pipe for _, pipe in children], [], [], 0.001)
+        for number, (_, pipe) in enumerate(children):
+            if pipe in ready:
+                heard = os.read(pipe, 1 << 16)
+                assert heard, "a child ended by itself"
+                said[number] += heard
+        if not begun and all(said):
+            begun, until = True, time.monotonic() + after
+    for child, _ in children:
+        os.kill(child, signal.SIGKILL)
+    for number, (child, pipe) in enumerate(children):
+        os.waitpid(child, 0)
+        while heard := os.read(pipe, 1 << 16):
+            said[number] += heard
+        os.close(pipe)
+    return [text.decode().splitlines() for text in said]
+
+
+def main(what: str, folder: Path, *rest: str) -> None:
+    if what == "writes":
+        print(json.dumps(write(folder, rest[0], int(rest[1]))))
+        return
+    drawn = random.Random(0)
+    heard = []
+    for round_ in range(10):
+        work, names = (answer, (f"a{round_}", f"b{round_}")) if what == "answers" else (add, (f"a{round_}",))
+        heard += killed([start(work, folder, name) for name in names], drawn.uniform(0, 0.15))
+    print(json.dumps(heard))
+
+
+def write(folder: Path, name: str, count: int) -> int:
+    """Answer and lease a while, beside others; how many answers were kept."""
+    with Store(folder) as store:
+        queue = Queue(store, overlap=9)
+        kept = 0
+        for number in range(count):
+            entry = (number % len(store), int(store.id_of[number % 4]))
+            queue.lease(name, [[entry]])
+            kept += len(store.record(f"{name}-{number}", name, [(*entry, "yes")]))
+        return kept
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

@@ -1,0 +1,216 @@
+"""The commands on a project, as a user runs them: from a CSV to fine labels, and one sentence for a mistake."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ramify.cli import app
+from ramify.errors import RamifyError
+from ramify.project.store import Store
+
+WORDS = {
+    "cat": ["purrs", "meows", "whiskers", "kitten"],
+    "dog": ["barks", "fetches", "wags", "puppy"],
+    "apple": ["crunchy", "red", "orchard", "cider"],
+    "banana": ["yellow", "peel", "bunch", "tropical"],
+}
+
+
+def run(*arguments: object) -> str:
+    """Run a command in this process, and return what it prints."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: object) -> str:
+    with pytest.raises(RamifyError) as caught:
+        run(*arguments)
+    return str(caught.value)
+
+
+def items(path: Path, count: int, warm: int) -> Path:
+    random = np.random.default_rng(0)
+    lines = ["id,text,labels,page"]
+    for number in range(count):
+        fine = list(WORDS)[number % 4]
+        coarse, other = ("animal", {"cat": "dog", "dog": "cat"}) if number % 4 < 2 else ("food", None)
+        other = other or {"apple": "banana", "banana": "apple"}
+        text = " ".join(random.choice(WORDS[fine], 5))
+        lines.append(f"i{number},{text},{f'{fine};-{other[fine]}' if number < warm else coarse},{number + 7}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("taxonomy.yaml").write_text("animal: [cat, dog]\nfood: [apple, banana]\n")
+    items(Path("items.csv"), 60, 28)
+    return tmp_path
+
+
+def test_from_a_csv_to_fine_labels(here, monkeypatch):
+    """The whole way that the README shows."""
+    monkeypatch.setattr("ramify.learners.coarse_stage.STEPS", 100)  # enough for texts as plain as these
+    assert "Next: ramify add pets items.csv" in run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    assert run("add", "pets", "items.csv") == (
+        "Ignored: 'page' (neither id, text, picture nor a concept).\n"
+        "Added 60 items: the project has 60, with features by text.\n"
+    )
+    assert "Added 0 items, 60 were there already" in run("add", "pets", "items.csv")
+    shown = [" ".join(line.split()) for line in run("status", "pets").splitlines()]
+    assert {"items 60", "answers 0", "model none yet", "animal 30 30 0", "cat 7 37 16"} <= set(shown)
+
+    assert run("train", "pets") == "The project's model is now number 1.\n"
+    assert "number 1, refine" in run("status", "pets")
+    assert "concept?" in run("suggest", "pets", "-n", 3)
+    assert "Wrote 6 questions to ask.csv" in run("suggest", "pets", "-n", 6, "--out", "ask.csv")
+
+    truth = {f"i{number}": list(WORDS)[number % 4] for number in range(60)}
+    asked = rows(Path("ask.csv"))
+    assert len(asked) == 6
+    with Path("ask.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, asked[0])
+        writer.writeheader()
+        for row in asked:
+            writer.writerow({**row, "answer": "yes" if row["concept"].endswith(truth[row["id"]]) else "no"})
+    assert "Saved 6 answers." in run("answer", "pets", "ask.csv")
+    assert "Saved 0 answers, 6 were there already." in run("answer", "pets", "ask.csv")
+
+    assert run("predict", "pets", "--out", "fine.csv") == "Wrote 60 of 60 rows to fine.csv.\n"
+    found = {row["id"]: row for row in rows(Path("fine.csv"))}
+    fine = ["animal > cat", "animal > dog", "food > apple", "food > banana"]
+    best = {name: max(fine, key=lambda path: float(row[path])) for name, row in found.items()}
+    assert np.mean([best[name].endswith(truth[name]) for name in truth]) > 0.9
+    Path("new.csv").write_text("id,text\nn1,kitten purrs whiskers\nn2,yellow peel bunch\n")
+    assert run("predict", "pets", "new.csv", "--out", "new.jsonl") == "Wrote 2 of 2 rows to new.jsonl.\n"
+    first, second = (json.loads(line) for line in Path("new.jsonl").read_text().splitlines())
+    assert first["animal > cat"] > max(first["animal > dog"], first["food > banana"])
+    assert second["food > banana"] > max(second["food > apple"], second["animal > cat"])
+
+    assert run("export", "pets", "--format", "csv") == "Wrote 360 of 360 rows to pets-labels.csv.\n"
+    assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 6 of 6 rows to e.parquet.\n"
+    assert re.match(r"Wrote \d+ of 360 rows", run("export", "pets", "--known"))
+    assert "└── dog\n    ├── poodle\n    └── beagle" in run("split", "pets", "dog", "poodle", "beagle")
+
+    run("backup", "pets", "pets.zip")
+    assert run("restore", "pets.zip", "again") == "again is there again, with 60 items.\n"
+    with Store("pets") as one, Store("again") as other:
+        assert one.labels() == other.labels()
+        assert one.events() == other.events()
+
+
+def test_mistakes_are_one_sentence(here):
+    assert refused("add", "nowhere", "items.csv").startswith("nowhere is not a project of Ramify")
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    assert refused("init", "pets", "--taxonomy", "taxonomy.yaml") == "pets is a project already: give a new folder"
+    assert refused("add", "pets", "none.csv") == "none.csv: there is no such file"
+    assert refused("predict", "pets", "--threshold", 0.5, "--precision", 0.9).startswith("give either --threshold or")
+    assert refused("predict", "pets", "--threshold", 2) == "--threshold is a probability from 0 to 1, not 2"
+    assert refused("predict", "pets", "--out", "x.txt").startswith("the format 'txt' is none of")
+    run("add", "pets", "items.csv")
+    assert refused("predict", "pets", "--out", "x.csv").startswith("pets has no model yet")
+    assert not Path("x.csv").exists()
+    Path("bad.csv").write_text("id,text,labels\nz,new,animal\ny,new,plant\n")
+    assert refused("add", "pets", "bad.csv").startswith("bad.csv, row 3, column 'labels': there is no concept 'plant'")
+    with Store("pets") as store:
+        assert len(store) == 60
+    Path("answers.csv").write_text("id,concept,answer\ni0,cat,yes\ni0,cat,maybe\n")
+    assert refused("answer", "pets", "answers.csv").startswith("answers.csv, row 3, column 'answer'")
+
+
+def test_how_a_table_is_read_can_be_said(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    Path("odd.csv").write_text("key,body,tags,flag\na,one two,cat/dog,1\nb,two three,apple,0\n")
+    options = [
+        "--id",
+        "key",
+        "--text",
+        "body",
+        "--labels",
+        "tags",
+        "--ignore",
+        "flag",
+        "--separator",
+        "/",
+        "--partial",
+        "--complete",
+    ]
+    assert "Added 2 items" in run("add", "pets", "odd.csv", *options)
+    with Store("pets") as store:
+        assert store.labels().states().tolist() == [[1, 1, -1, -1], [-1, -1, 1, 0]]
+
+
+def test_an_interrupted_command_says_what_stays(here, monkeypatch):
+    from ramify.embed.text import TextEmbedder
+
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+
+    def interrupted(self, values):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(TextEmbedder, "rows", interrupted)
+        result = CliRunner().invoke(app, ["add", "pets", "items.csv"])
+    assert result.exit_code == 130
+    assert (
+        "Interrupted: pets is as it was, and what is embedded is kept. Run the same command to go on." in result.output
+    )
+    assert "Added 60 items" in run("add", "pets", "items.csv")
+
+
+def test_a_killed_add_leaves_nothing_half_imported(here):
+    """SIGKILL at any moment: no item is there, or all are; the next run ends as if nothing had happened."""
+    items(Path("many.csv"), 3000, 100)
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    command = [sys.executable, "-c", "from ramify.cli import main; main()", "add", "pets", "many.csv"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for delay in (1.5, 2.5, 3.5):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with Store("pets") as store:
+            assert len(store) in (0, 3000)
+    run("add", "pets", "many.csv")
+    with Store("pets") as store:
+        assert len(store) == len(store.features()) == len(store.labels()) == 3000
+
+
+def test_serve_answers_requests_and_ends_quietly(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    command = [sys.executable, "-c", "from ramify.cli import main; main()", "serve", "pets", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        shown = ""
+        while "http://" not in shown:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            shown += line
+        link = re.search(r"http://\S+", shown).group()
+        with urllib.request.urlopen(f"{link.rstrip('/')}/api/status", timeout=300) as answer:
+            assert json.load(answer)["items"] == 60
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=300)
+    assert "Traceback" not in errors

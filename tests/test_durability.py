@@ -1,0 +1,233 @@
+"""Nothing of a project is lost or doubled: migrations, backups, many writers, processes killed at any moment."""
+
+import json
+import sqlite3
+import threading
+import zipfile
+from contextlib import closing
+
+import numpy as np
+import pytest
+import sqlalchemy
+
+from ramify import Labels, RamifyError
+from ramify.project import database, migrations
+from ramify.project.schema import METADATA
+from ramify.project.store import Store, UnavailableError
+from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity, process
+
+
+@pytest.fixture
+def store(tmp_path):
+    with filled(tmp_path / "project") as store:
+        yield store
+
+
+# -- the database ------------------------------------------------------------------------------------------------------
+
+
+def test_events_can_only_be_added(store):
+    store.record("k", "ann", [(0, 1, "yes")])
+    for statement in ("DELETE FROM events", "UPDATE events SET answer = 'no'"):
+        with pytest.raises(sqlalchemy.exc.IntegrityError, match="append-only"), store.database.write() as connection:
+            connection.exec_driver_sql(statement)
+    assert [event.answer for event in store.events()] == ["yes"]
+
+
+def test_the_database_is_set_up_for_safety(store):
+    with store.database.write() as connection:
+        asked = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
+        }
+        assert asked == {"journal_mode": "wal", "synchronous": 2}
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 10_000
+
+
+def test_queries_and_migrations_speak_of_the_same_tables(store):
+    found = sqlalchemy.inspect(store.database._engine)
+    for table in METADATA.tables.values():
+        real = [(column["name"], str(column["type"])) for column in found.get_columns(table.name)]
+        assert real == [(column.name, str(column.type).replace("FLOAT", "REAL")) for column in table.columns]
+    assert set(found.get_table_names()) == set(METADATA.tables)
+
+
+def old_project(folder):
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "project.db")) as connection:
+        connection.executescript((HERE / "data" / "project-version-1.sql").read_text())
+    coarse(3).save(folder / "imported-0001.npz")
+    (folder / "ramify.json").write_text('{"format": 1}')
+    return folder
+
+
+def test_a_project_of_version_1_is_migrated(tmp_path):
+    with Store(old_project(tmp_path / "old")) as store:
+        assert [event.settles for event in store.events()] == [False] * 6
+        assert store.setting("budget") == 500
+        assert store.values([0, 0, 1, 1], [1, 2, 1, 2]).tolist() == [1, 0, -1, 1]
+        store.record("new", "cid", [(1, 2, "no")], settles=True)
+        store.add_curve_point(3, {"p@1": 0.5})
+        assert store.values(1, 2) == 0
+        assert store.model() is None
+        assert store.add(["d"], None, None, None, coarse(1)) == (1, 0)
+        with store.database.read() as connection:
+            assert migrations.version(connection) == len(migrations.MIGRATIONS)
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path, monkeypatch):
+    folder = old_project(tmp_path / "old")
+    broken = [*migrations.MIGRATIONS, ("CREATE TABLE more (a)", "this is no SQL")]
+    monkeypatch.setattr(migrations, "MIGRATIONS", broken)
+    with pytest.raises(UnavailableError, match="syntax error"):
+        Store(folder)
+    monkeypatch.undo()
+    with Store(folder) as store, store.database.read() as connection:
+        assert migrations.version(connection) == 2
+        assert not connection.exec_driver_sql("SELECT * FROM sqlite_master WHERE name = 'more'").all()
+
+
+def test_a_newer_database_is_refused(store):
+    store.close()
+    with closing(sqlite3.connect(store.folder / "project.db")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(RamifyError, match=r"was written by a newer Ramify \(version 99 of the database"):
+        Store(store.folder)
+
+
+def test_a_locked_database_is_said_and_nothing_is_lost(store, monkeypatch):
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.01)
+    with Store(store.folder) as other, store.database.write():
+        with pytest.raises(UnavailableError, match="database is locked; nothing was changed: try again"):
+            other.record("k", "ann", [(0, 1, "yes")])
+        assert len(other) == 3
+        assert other.events() == []
+    assert len(store.record("k", "ann", [(0, 1, "yes")])) == 1
+
+
+# -- backups -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_backup_taken_while_others_write_is_whole(store, tmp_path):
+    store.record("k", "ann", [(0, 1, "yes")])
+    store.new_model(lambda folder: {"learner": str((folder / "weights").write_text("1 2 3"))})
+    (store.folder / "embedder").mkdir()
+    (store.folder / "embedder" / "svd.npz").write_text("svd")
+    store.training_started(1)
+    writer = process("writes", store.folder, "bob", 150)
+    for number in range(4):
+        store.add([f"new {number}"], None, None, [[1, 1]], coarse(1))
+        store.backup(tmp_path / f"{number}.zip")
+    assert json.loads(writer.communicate(timeout=600)[0]) == 150
+    events = store.events()
+    for number in range(4):
+        Store.restore(tmp_path / f"{number}.zip", tmp_path / f"restored {number}")
+        with Store(tmp_path / f"restored {number}") as restored:
+            assert len(restored) == len(restored.features()) == len(restored.labels()) == 4 + number
+            kept = restored.events()
+            assert kept == events[: len(kept)]
+            assert kept[0].key == "k"
+            assert (restored.model()[1] / "weights").read_text() == "1 2 3"
+            assert (restored.folder / "embedder" / "svd.npz").read_text() == "svd"
+            assert "restored from a backup" in restored.training()["error"]
+            assert integrity(restored.folder) == "ok"
+            restored.record("later", "ann", [(0, 2, "yes")])
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_backups_that_cannot_be_written_or_restored_are_refused(store, tmp_path):
+    with pytest.raises(RamifyError, match="give the name of a file, in a folder that exists"):
+        store.backup(tmp_path / "nowhere" / "b.zip")
+    store.backup(tmp_path / "b.zip")
+    with pytest.raises(RamifyError, match="project is not empty: give a new folder to restore to"):
+        Store.restore(tmp_path / "b.zip", store.folder)
+    with pytest.raises(RamifyError, match=r"c.zip: there is no such file"):
+        Store.restore(tmp_path / "c.zip", tmp_path / "new")
+    whole = (tmp_path / "b.zip").read_bytes()
+    middle = whole.find(b"imported-") + 200
+    with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as archive:
+        for name in ("project.db", "ramify.json", "../outside"):
+            archive.writestr(name, "x")
+    with zipfile.ZipFile(tmp_path / "no database.zip", "w") as archive:
+        for name in ("project.db", "ramify.json"):
+            archive.writestr(name, "x" * 5000)
+    damaged = {
+        "cut.zip": whole[: len(whole) // 2],
+        "flipped.zip": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+        "foreign.zip": None,
+        "no database.zip": None,
+        "empty.zip": b"",
+    }
+    for name, content in damaged.items():
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(RamifyError, match=f"{name}: this backup is damaged, or not a backup of Ramify"):
+            Store.restore(tmp_path / name, tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "outside").exists()
+    (store.folder / "imported-0001.npz").unlink()
+    with pytest.raises(RamifyError, match=r"imported-0001.npz is missing: the project is damaged"):
+        store.backup(tmp_path / "b.zip")
+    assert (tmp_path / "b.zip").read_bytes() == whole
+
+
+# -- many at once, and killed ------------------------------------------------------------------------------------------
+
+
+def test_threads_and_processes_write_at_once(store):
+    others = [process("writes", store.folder, name, 40) for name in ("p", "q")]
+    failed = []
+
+    def work(name):
+        try:
+            for number in range(40):
+                store.record(f"{name}-{number}", name, [(number % 3, 1 + number % 6, "no")])
+                store.values([0, 1], [1, 1])
+                store.disagreements()
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert [json.loads(other.communicate(timeout=600)[0]) for other in others] == [40, 40]
+    keys = [event.key for event in store.events()]
+    assert len(keys) == len(set(keys)) == 6 * 40
+    assert integrity(store.folder) == "ok"
+
+
+def test_every_acknowledged_answer_survives_sigkill_exactly_once(store):
+    heard = json.loads(process("answers", store.folder).communicate(timeout=600)[0])
+    assert len(heard) == 20
+    assert integrity(store.folder) == "ok"
+    by_key = {}
+    for event in store.events():
+        by_key.setdefault(event.key, []).append(event)
+    for said in heard:
+        assert said
+        for key in said:
+            if int(key.split("-")[1]) % 4 != 3:
+                assert len(by_key[key]) == 3
+    # Of what was under way when it was killed, all is there or nothing: then sending it again changes nothing.
+    assert {len(events) for events in by_key.values()} == {3}
+    assert len(by_key) - sum(map(len, heard)) <= 20
+    last = by_key[heard[0][0]]
+    assert store.record(last[0].key, last[0].annotator, [(e.item, e.concept, e.answer) for e in last]) == last
+
+
+def test_an_add_that_is_killed_leaves_the_old_state_or_the_new(tmp_path):
+    Store.create(tmp_path / "project", TAXONOMY).close()
+    heard = json.loads(process("adds", tmp_path / "project").communicate(timeout=600)[0])
+    assert integrity(tmp_path / "project") == "ok"
+    with Store(tmp_path / "project") as store:
+        count = len(store)
+        assert count % 40 == 0
+        assert count >= int(heard[-1][-1])
+        assert store.all_ids().tolist() == [f"item {number}" for number in range(count)]
+        assert store.features().tolist() == [[number, number] for number in range(count)]
+        assert store.labels() == Labels(TAXONOMY, np.column_stack([np.arange(count) % 2] * 2))
+        store.add(["last"], None, None, [[0, 0]], coarse(1))
+        assert len([name for name in files(store) if name[0] != "."]) == 3

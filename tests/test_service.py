@@ -1,0 +1,404 @@
+import time
+
+import numpy as np
+import pytest
+
+from learner_checks import TAXONOMY, data
+from ramify.errors import RamifyError
+from ramify.labels import UNKNOWN, Labels
+from ramify.project import training
+from ramify.project.service import Service
+from ramify.project.store import Store
+from ramify.project.views import next_100
+
+N_ITEMS = 60
+TRUTH = data(n_items=N_ITEMS, warm=N_ITEMS)[1].states()
+
+
+@pytest.fixture(autouse=True)
+def _short_coarse_stage(monkeypatch):
+    monkeypatch.setattr("ramify.learners.coarse_stage.STEPS", 40)
+
+
+def make(folder, *, warm=0, train=False):
+    features, labels = data(n_items=N_ITEMS, warm=warm)
+    with Store.create(folder, TAXONOMY) as store:
+        store.add([f"img_{n}" for n in range(N_ITEMS)], [f"text {n}" for n in range(N_ITEMS)], None, features, labels)
+        if train:
+            training.train(store)
+    return folder
+
+
+@pytest.fixture
+def service(tmp_path):
+    with Service(make(tmp_path / "project")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def trained(tmp_path):
+    with Service(make(tmp_path / "project", warm=12, train=True)) as opened:
+        yield opened
+
+
+def true_answers(service, task):
+    number = service.store.number_of
+    return [
+        {**{k: e[k] for k in ("item", "concept")}, "answer": "yes" if TRUTH[e["item"], number[e["concept"]]] else "no"}
+        for e in task["entries"]
+    ]
+
+
+def entries(tasks):
+    return {(e["item"], e["concept"]) for task in tasks for e in task["entries"]}
+
+
+def until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("opened", ["service", "trained"])
+def test_a_question_is_a_group_with_all_that_a_screen_shows(opened, request):
+    service = request.getfixturevalue(opened)
+    (task,) = service.next("ann")
+    number, taxonomy = service.store.number_of, service.store.taxonomy
+    concepts = [number[e["concept"]] for e in task["entries"]]
+    item = task["item"]["item"]
+    assert task["mode"] == "group"
+    assert len({int(taxonomy.parents[c]) for c in concepts}) == 1
+    assert task["path"] == taxonomy.path(number[task["concept"]]).split(" > ")
+    assert task["item"] == {"item": item, "id": f"img_{item}", "text": f"text {item}", "picture": None}
+    unknown = service.labels.states(item)[0] == UNKNOWN
+    children = [c for c in taxonomy.children(number[task["concept"]]) if c < len(taxonomy.leaves) and unknown[c]]
+    assert concepts == children
+    assert task["until"] > time.time() + 500
+    assert bool(task["guess"]) == (opened == "trained")
+
+
+def test_two_annotators_never_get_the_same_question(trained):
+    ann, bob = trained.next("ann", count=5), trained.next("bob", count=5)
+    assert len(ann) == len(bob) == 5
+    assert not entries(ann) & entries(bob)
+    assert entries(trained.next("ann", count=5)) == entries(ann)  # a reload shows what is theirs
+    more = trained.next("ann", count=7)
+    assert entries(ann) < entries(more)
+
+
+def test_a_restart_shows_the_same_questions(tmp_path):
+    folder = make(tmp_path / "project", warm=12, train=True)
+    with Service(folder) as service:
+        before = service.next("ann", count=3)
+    with Service(folder) as service:
+        assert entries(service.next("ann", count=3)) == entries(before)
+        assert not entries(service.next("bob", count=3)) & entries(before)
+
+
+def test_leases_end_and_questions_return(tmp_path):
+    with Service(make(tmp_path / "project"), lease_seconds=0.2) as service:
+        first = service.next("ann", count=40)
+        time.sleep(0.3)
+        found = set()
+        for _ in range(200):
+            tasks = service.next("bob", count=5)
+            found |= entries(tasks)
+            for task in tasks:
+                service.answer(f"k{len(found)}{task['task']}", "bob", true_answers(service, task))
+            if not tasks:
+                break
+        assert len(entries(first) & found) > len(entries(first)) / 2
+        assert not len(service.labels.unknown()[0])  # the rest was deduced
+
+
+@pytest.mark.parametrize("mode", ["single", "grid"])
+@pytest.mark.parametrize("opened", ["service", "trained"])
+def test_other_modes(mode, opened, request):
+    service = request.getfixturevalue(opened)
+    tasks = service.next("ann", mode=mode, count=2)
+    sizes = [len(task["entries"]) for task in tasks]
+    assert sizes == [1, 1] if mode == "single" else all(1 <= size <= 12 for size in sizes)
+    assert all(len({e["concept"] for e in task["entries"]}) == 1 for task in tasks)
+    assert [len(task["items"]) for task in tasks] == (sizes if mode == "grid" else [0, 0])
+    assert tasks[0]["concept"] == tasks[0]["entries"][0]["concept"]
+    assert len(entries(tasks)) == sum(sizes)
+
+
+@pytest.mark.parametrize("mode", ["group", "single", "grid"])
+def test_answering_to_the_end_settles_everything(mode, trained):
+    asked = 0
+    for turn in range(1000):
+        tasks = trained.next("ann", mode=mode, count=3)
+        if not tasks:
+            break
+        for task in tasks:
+            asked += len(task["entries"])
+            trained.answer(f"{turn}-{task['task']}", "ann", true_answers(trained, task))
+    assert not len(trained.labels.unknown()[0])
+    assert (trained.labels.states() == TRUTH).all()
+    assert trained.status()["answers"] == asked
+    with Store(trained.store.folder) as store:
+        assert (store.labels().states() == TRUTH).all()
+
+
+def test_skipped_questions_go_to_the_back(service):
+    (first,) = service.next("ann")
+    service.answer("s", "ann", [{**e, "answer": "skip"} for e in true_answers(service, first)])
+    later = []
+    for turn in range(1000):
+        tasks = service.next("ann")
+        if not tasks:
+            break
+        later.append(entries(tasks))
+        service.answer(f"k{turn}", "ann", true_answers(service, tasks[0]))
+    assert not any(entries([first]) & each for each in later[:5])
+    assert entries([first]) & set().union(*later)
+    assert not len(service.labels.unknown()[0])
+
+
+def test_a_budget_ends_the_questions(tmp_path):
+    with Service(make(tmp_path / "project"), budget=3) as service:
+        turn = 0
+        while tasks := service.next("ann"):
+            service.answer(f"k{turn}", "ann", true_answers(service, tasks[0]))
+            turn += 1
+        assert 3 <= service.status()["answers"] < 10
+        assert service.status()["budget"] == 3
+
+
+# -- answering ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_key_counts_once(service):
+    (task,) = service.next("ann")
+    first = service.answer("k", "ann", true_answers(service, task))
+    assert service.answer("k", "ann", true_answers(service, task))["events"] == first["events"]
+    assert service.status()["answers"] == len(task["entries"])
+
+
+def test_undo_without_limit_survives_a_restart(tmp_path):
+    folder = make(tmp_path / "project")
+    with Service(folder) as service:
+        before = service.labels.states()
+        done = []
+        for turn in range(4):
+            (task,) = service.next("ann")
+            done.append(entries([task]))
+            service.answer(f"k{turn}", "ann", true_answers(service, task))
+        undone = service.undo("u0", "ann")
+        assert entries([undone["task"]]) == done[-1]
+        assert service.undo("u0", "ann")["task"] is None  # the same request again
+    with Service(folder) as service:
+        for turn in range(3):
+            assert {(e["item"], e["concept"]) for e in service.undo(f"u{turn + 1}", "ann")["undone"]} == done[2 - turn]
+        assert service.undo("u9", "ann") == {"undone": [], "task": None}
+        assert (service.labels.states() == before).all()
+        assert service.status()["answers"] == 0
+        history = service.history("ann", 50)
+        assert all(each["undone"] for each in history)
+
+
+def test_the_coarse_label_is_wrong(service):
+    """A person's no outranks the import: everything below is settled, and it is listed; undo brings it back."""
+    animal = service.store.taxonomy.index("animal")
+    item = int(np.flatnonzero(service.labels.states(concepts=animal)[:, 0] == 1)[0])
+    before = service.labels.states(item)
+    concept = int(service.store.id_of[animal])
+    found = service.answer("w", "ann", [{"item": item, "concept": concept, "answer": "no"}])
+    assert found["deduced"] >= 2
+    below = [c for c in service.store.taxonomy.descendants(animal) if c < len(TAXONOMY.leaves)]
+    assert (service.labels.states(item, below) == 0).all()
+    assert service.labels.contradictions() == []
+    assert [each["item"]["item"] for each in service.review()["coarse_wrong"]] == [item]
+    with Store(service.store.folder) as store:
+        assert (store.labels().states(item, below) == 0).all()
+    why = service.why(item, int(service.store.id_of[below[0]]))
+    assert (why["state"], why["source"]) == ("no", "deduced")
+    assert "'animal' is not relevant" in why["reasons"][-1] or "'dog'" in why["reasons"][-1]
+    service.undo("u", "ann")
+    assert (service.labels.states(item) == before).all()
+
+
+def test_overlap_asks_twice_flags_and_settles(tmp_path):
+    with Service(make(tmp_path / "project"), overlap=2) as service:
+        (task,) = service.next("ann", mode="single")
+        entry = {k: task["entries"][0][k] for k in ("item", "concept")}
+        service.answer("a", "ann", [{**entry, "answer": "yes"}])
+        (same,) = service.next("bob", mode="single")
+        assert entries([same]) == entries([task])
+        service.answer("b", "bob", [{**entry, "answer": "no"}])
+        assert service.status()["disagreements"] == 1
+        (torn,) = service.review()["disagreements"]
+        assert torn["answers"] == {"ann": "yes", "bob": "no"}
+        number = service.store.number_of[entry["concept"]]
+        assert service.labels.states(entry["item"], number)[0, 0] == UNKNOWN
+        service.answer("c", "carol", [{**entry, "answer": "no"}], settles=True)
+        assert service.labels.states(entry["item"], number)[0, 0] == 0
+        assert service.review()["disagreements"] == []
+        assert {each["name"] for each in service.status()["annotators"]} == {"ann", "bob", "carol"}
+
+
+def test_bad_requests_get_one_sentence_and_change_nothing(service):
+    (task,) = service.next("ann")
+    good = true_answers(service, task)[0]
+    for wrong, sentence in (
+        ({"item": 999}, "there is no item 999"),
+        ({"item": "0"}, "there is no item '0'"),
+        ({"concept": 999}, "there is no concept 999"),
+        ({"answer": "maybe"}, "an answer is yes, no or skip"),
+    ):
+        with pytest.raises(RamifyError, match=sentence):
+            service.answer("k", "ann", [good, {**good, **wrong}])
+    for name in ("", " ", "a" * 101, "a\nb"):
+        with pytest.raises(RamifyError, match="an annotator is a name"):
+            service.next(name)
+    with pytest.raises(RamifyError, match="the mode is group, single, grid"):
+        service.next("ann", mode="pairs")
+    with pytest.raises(RamifyError, match="at least one entry"):
+        service.answer("k", "ann", [])
+    assert service.status()["answers"] == 0
+
+
+# -- learning ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_model_learns_from_every_answer(trained):
+    (task,) = trained.next("ann")
+    item = task["item"]["item"]
+    assert item not in trained.model.learner.fine_.slot_of
+    trained.answer("k", "ann", true_answers(trained, task))
+    until(lambda: item in trained.model.learner.fine_.slot_of)
+    fine = trained.model.learner.fine_
+    until(lambda: (fine.states[fine.slot_of[item]] == trained.labels.states(item, np.arange(len(TAXONOMY)))[0]).all())
+
+
+def test_a_new_model_takes_over_and_the_question_stays(trained):
+    before = trained.next("ann", count=2)
+    (other,) = trained.next("bob")
+    trained.answer("k", "bob", true_answers(trained, other))
+    training.train(trained.store)
+    until(lambda: trained.model.version == 2)
+    assert entries(trained.next("ann", count=2)) == entries(before)
+    until(lambda: other["item"]["item"] in trained.model.learner.fine_.slot_of)
+    assert trained.status()["model"]["version"] == 2
+
+
+def test_a_failed_training_is_reported_and_the_old_model_stays(trained, monkeypatch):
+    trained.store.set_setting("learner", "no-such")
+    assert training.main(str(trained.store.folder)) == 1
+    status = trained.status()
+    assert "there is no learner 'no-such'" in status["training"]["error"]
+    assert status["model"]["version"] == 1
+    assert trained.next("ann")
+
+
+def test_training_runs_in_a_process_of_its_own(service):
+    assert service.train()["started"]
+    until(lambda: service.status()["training"] is not None)
+    until(lambda: service.model.version == 1, seconds=120)
+    assert service.status()["training"]["error"] is None
+    assert service.next("ann")[0]["guess"]
+
+
+def test_other_learners_ask_too(tmp_path):
+    folder = make(tmp_path / "project", warm=12)
+    with Store(folder) as store:
+        store.set_setting("learner", "noisy-or")
+        training.train(store)
+    with Service(folder) as service:
+        for turn in range(5):
+            (task,) = service.next("ann")
+            assert task["guess"]
+            service.answer(f"k{turn}", "ann", true_answers(service, task))
+
+
+def test_items_added_and_concepts_split_by_another_process_are_taken_up(tmp_path):
+    folder = make(tmp_path / "project", warm=12, train=True)
+    with Service(folder) as service:
+        (task,) = service.next("ann")
+        service.answer("k", "ann", true_answers(service, task))
+        features, labels = data(n_items=N_ITEMS + 5, warm=0)
+        with Store(folder) as other:
+            new = np.arange(N_ITEMS, N_ITEMS + 5)
+            other.add([f"new_{n}" for n in new], None, None, features[new], labels.take(new))
+            other.split("cat", ["tabby", "siamese"])
+        until(lambda: len(service.labels) == N_ITEMS + 5 and "tabby" in service.store.taxonomy.names)
+        assert service.next("ann")
+        until(lambda: service.model.version == 2 and service.model.learner is not None, seconds=120)
+
+
+# -- showing -----------------------------------------------------------------------------------------------------------
+
+
+def test_status_counts_and_estimates(trained):
+    status = trained.status("ann")
+    counts = {each["path"]: each for each in status["concepts"]}
+    yes, no, unknown = trained.labels.counts()
+    for number in range(len(TAXONOMY)):
+        each = counts[TAXONOMY.path(number)]
+        assert (each["yes"], each["no"], each["unknown"]) == (yes[number], no[number], unknown[number])
+    assert status["items"] == N_ITEMS
+    assert status["unknown"] == len(trained.labels.unknown()[0])
+    for turn in range(20):
+        (task,) = trained.next("ann")
+        trained.answer(f"k{turn}", "ann", true_answers(trained, task))
+    until(lambda: trained.status()["curve"])
+    assert 0 <= trained.status()["curve"][-1]["p@1"] <= 1
+    assert next_100([]) is None
+
+
+def test_browse_filters_by_state_probability_and_text(trained):
+    cat = TAXONOMY.index("cat")
+    concept = int(trained.store.id_of[cat])
+    found = trained.browse(concept=concept, state="yes", limit=200)
+    assert found["total"] == int((trained.labels.states(concepts=cat) == 1).sum())
+    assert all(each["entries"][0]["state"] == "yes" for each in found["items"])
+    sure = trained.browse(concept=concept, low=0.5, limit=200)
+    probabilities = trained.model.learner.predict_proba(trained.features)[:, cat]
+    assert {each["item"]["item"] for each in sure["items"]} == set(np.flatnonzero(probabilities >= 0.5).tolist())
+    assert [each["item"]["id"] for each in trained.browse(query="img_7")["items"]] == ["img_7"]
+    assert trained.browse(query="%")["total"] == 0
+    page = trained.browse(offset=50, limit=20)
+    assert page["total"] == N_ITEMS
+    assert len(page["items"]) == 10
+    for wrong in ({"state": "maybe"}, {"low": 0.9, "high": 0.1}, {"concept": 999}, {"limit": 100000}):
+        with pytest.raises(RamifyError):
+            trained.browse(**wrong)
+
+
+def test_predictions_and_reasons(trained):
+    found = trained.predictions(3)
+    assert {each["path"] for each in found["entries"]} == {TAXONOMY.path(n) for n in range(len(TAXONOMY))}
+    by_path = {each["path"]: each for each in found["entries"]}
+    assert by_path["animal > cat"]["probability"] is not None
+    assert by_path["animal"]["probability"] is None
+    known = trained.why(3, by_path["animal > cat"]["concept"])
+    assert known["source"] == "imported"
+    assert "imported as" in known["reasons"][0]
+    (task,) = trained.next("ann")
+    entry = task["entries"][0]
+    assert trained.why(entry["item"], entry["concept"])["reasons"] == ["nobody has said anything yet"]
+    trained.answer("k", "ann", [{"item": entry["item"], "concept": entry["concept"], "answer": "yes"}])
+    assert trained.why(entry["item"], entry["concept"])["reasons"][0].startswith("ann said yes on 20")
+    with pytest.raises(RamifyError, match="there is no item"):
+        trained.predictions(10**6)
+
+
+def test_pictures_stay_in_their_folder(tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(b"png")
+    (tmp_path / "secret.txt").write_text("secret")
+    with Store.create(tmp_path / "project", TAXONOMY) as store:
+        pictures = ["a.png", "../secret.txt", str(tmp_path / "secret.txt"), None]
+        labels = Labels(TAXONOMY, [[1, 1, 1]] * 4)
+        store.add(list("abcd"), None, pictures, np.zeros((4, 2), np.float32), labels)
+        store.set_setting("images", str(tmp_path / "images"))
+    with Service(tmp_path / "project") as service:
+        assert service.picture(0).read_bytes() == b"png"
+        for item in (1, 2, 3, 4, -1):
+            with pytest.raises(RamifyError):
+                service.picture(item)

@@ -1,0 +1,421 @@
+"""The HTTP API: what it does, what it refuses, and that nothing makes it stumble."""
+
+import json
+import threading
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+
+from ramify import RamifyError
+from ramify.project.database import UnavailableError
+from ramify.project.service import Service
+from ramify.web import create_app
+from ramify.web.app import _link, _listen
+from ramify.web.security import MOST_BYTES
+from web_projects import Server, scene_project, text_project
+
+TOKEN = "a-token-that-nobody-guesses"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(text_project(tmp_path_factory.mktemp("web") / "texts")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def app(service):
+    return create_app(service, hosts=("testserver", "localhost"), name="texts")
+
+
+@pytest.fixture
+def client(app):
+    return TestClient(app)
+
+
+@pytest.fixture(scope="module")
+def guarded(service):
+    return create_app(service, token=TOKEN, hosts=None)
+
+
+def ask(client, annotator, **wanted):
+    return client.post("/api/next", json={"annotator": annotator, **wanted}).json()
+
+
+def answers_to(task, answer="no"):
+    return [{"item": entry["item"], "concept": entry["concept"], "answer": answer} for entry in task["entries"]]
+
+
+def say(client, key, annotator, answers, **more):
+    return client.post("/api/answers", json={"key": key, "annotator": annotator, "answers": answers, **more})
+
+
+class TestAsking:
+    def test_a_question_is_answered_and_undone(self, client):
+        (task,) = ask(client, "Ada")
+        assert task["mode"] == "group"
+        assert task["path"] == ["animal"]
+        answers = answers_to(task)
+        answers[0]["answer"] = "yes"
+        assert say(client, "ada-key-1", "Ada", answers).json()["saved"] == len(answers)
+        assert ask(client, "Ada")[0]["item"] != task["item"]
+        history = client.get("/api/history", params={"annotator": "Ada"}).json()
+        assert sorted(one["answer"] for one in history) == ["no", "no", "yes"]
+        undone = client.post("/api/undo", json={"key": "ada-key-2", "annotator": "Ada"}).json()
+        assert {(one["item"], one["concept"]) for one in undone["undone"]} == {
+            (a["item"], a["concept"]) for a in answers
+        }
+        assert undone["task"]["item"] == task["item"]
+
+    def test_the_same_key_counts_once(self, client, service):
+        (task,) = ask(client, "Bea")
+        before = len(service.store.events(annotator="Bea"))
+        first, again = (say(client, "bea-key-1", "Bea", answers_to(task, "skip")).json() for _ in range(2))
+        assert first["events"] == again["events"]
+        assert len(service.store.events(annotator="Bea")) == before + len(task["entries"])
+        other = say(client, "bea-key-1", "Bea", answers_to(task, "yes"))
+        assert other.status_code == 400
+        assert "bea-key-1" in other.json()["error"]
+
+    def test_two_annotators_never_get_the_same_question(self, client):
+        tasks = [*ask(client, "Cleo", count=5), *ask(client, "Dan", count=5)]
+        entries = [(entry["item"], entry["concept"]) for task in tasks for entry in task["entries"]]
+        assert len(entries) == len(set(entries)) > 20
+
+    @pytest.mark.parametrize(("mode", "entries"), [("single", 1), ("grid", 12)])
+    def test_other_modes(self, client, mode, entries):
+        (task,) = ask(client, f"Eve {mode}", mode=mode)
+        assert task["mode"] == mode
+        assert 1 <= len(task["entries"]) <= entries  # others may hold some of the twelve
+        assert len(task["items"]) == (len(task["entries"]) if mode == "grid" else 0)
+
+
+class TestLooking:
+    def test_status_taxonomy_and_project(self, client):
+        status = client.get("/api/status", params={"annotator": "Ada"}).json()
+        assert status["items"] == 30
+        assert [one["path"] for one in client.get("/api/taxonomy").json()][:2] == ["animal", "animal > cat"]
+        assert client.get("/api/project").json()["name"] == "texts"
+
+    def test_browse_predictions_and_why(self, client):
+        cat = next(one["concept"] for one in client.get("/api/taxonomy").json() if one["name"] == "cat")
+        found = client.get("/api/browse", params={"concept": cat, "query": "purred", "limit": 3}).json()
+        assert found["total"] == 10
+        assert len(found["items"]) == 3
+        item = found["items"][0]["item"]["item"]
+        assert client.get(f"/api/predictions/{item}").json()["item"]["item"] == item
+        rain = next(one["concept"] for one in client.get("/api/taxonomy").json() if one["name"] == "rain")
+        why = client.get("/api/why", params={"item": item, "concept": rain}).json()
+        assert why["state"] == "no"
+        assert any("weather" in reason for reason in why["reasons"])
+
+    def test_what_people_should_look_at_again(self, client):
+        by_name = {one["name"]: one["concept"] for one in client.get("/api/taxonomy").json()}
+        for name, answer in (("Fay", "yes"), ("Gus", "no")):
+            say(client, f"{name}-disagrees", name, [{"item": 29, "concept": by_name["dog"], "answer": answer}])
+        say(client, "Fay-coarse", "Fay", [{"item": 28, "concept": by_name["animal"], "answer": "no"}])
+        review = client.get("/api/review").json()
+        assert [(one["item"]["item"], one["path"]) for one in review["disagreements"]] == [(29, "animal > dog")]
+        assert [(one["item"]["item"], one["path"]) for one in review["coarse_wrong"]] == [(28, "animal")]
+        say(client, "Fay-settles", "Fay", [{"item": 29, "concept": by_name["dog"], "answer": "yes"}], settles=True)
+        assert client.get("/api/review").json()["disagreements"] == []
+
+    def test_training_needs_features(self, client):
+        assert client.post("/api/train").json()["started"] is False
+
+    def test_the_page_and_the_docs_need_nothing_from_elsewhere(self, client):
+        for path in ("/", "/docs", *(f"/static/{file.name}" for file in STATIC.iterdir())):
+            response = client.get(path)
+            assert response.status_code == 200
+            elsewhere = [word for word in response.text.split() if "://" in word and "www.w3.org" not in word]
+            assert [word for word in elsewhere if "location.origin" not in word] == []
+
+
+STATIC = Path(__file__).resolve().parents[1] / "src/ramify/web/static"
+
+
+class TestHostileRequests:
+    """Each is refused with a 4xx and a sentence, never a traceback."""
+
+    SAYS: ClassVar = {
+        "key": "hostile-key",
+        "annotator": "Mallory",
+        "answers": [{"item": 0, "concept": 1, "answer": "yes"}],
+    }
+
+    @pytest.mark.parametrize(
+        ("headers", "status"),
+        [
+            ({"Origin": "https://evil.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Origin": "http://testserver.evil.example"}, 403),
+            ({"Origin": "http://testserver:81"}, 403),
+            ({"Sec-Fetch-Site": "cross-site"}, 403),
+            ({"Sec-Fetch-Site": "same-site"}, 403),
+            ({"Host": "evil.example"}, 400),
+            ({"Host": "localhost.evil.example:8000"}, 400),
+            ({"Host": "localhost@evil.example"}, 400),
+            ({"Host": ""}, 400),
+            ({"Content-Type": "text/plain"}, 415),
+            ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
+            ({"X-Ramify-Project": "another"}, 409),
+        ],
+    )
+    def test_writes_from_elsewhere(self, client, service, headers, status):
+        for path in ("/api/answers", "/api/undo", "/api/next", "/api/train"):
+            response = client.post(path, json=self.SAYS, headers=headers)
+            assert response.status_code == status
+            assert set(response.json()) == {"error"}
+        assert service.store.events(annotator="Mallory") == []
+
+    def test_another_page_cannot_read(self, client):
+        response = client.get("/api/status", headers={"Sec-Fetch-Site": "cross-site"})
+        assert response.status_code == 403
+        assert "access-control-allow-origin" not in client.options("/api/status").headers
+
+    def test_what_comes_from_the_page_itself_is_taken(self, client):
+        headers = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+        assert client.post("/api/next", json={"annotator": "Ida"}, headers=headers).status_code == 200
+
+    def test_oversized(self, client):
+        large = b'{"annotator": "' + b"a" * MOST_BYTES + b'"}'
+        as_json = {"Content-Type": "application/json"}
+        assert client.post("/api/next", content=large, headers=as_json).status_code == 413
+
+        def in_parts():  # without a Content-Length that would tell
+            for _ in range(40):
+                yield b" " * (MOST_BYTES // 32)
+
+        assert client.post("/api/next", content=in_parts(), headers=as_json).status_code == 413
+        assert client.post("/api/next", json={"annotator": "a" * 65}).status_code == 422
+        assert client.get("/api/browse", params={"query": "a" * 201}).status_code == 422
+        many = [{"item": 0, "concept": 1, "answer": "no"}] * 2001
+        assert say(client, "too-many-1", "Mallory", many).status_code == 422
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/static/../app.py",
+            "/static/%2e%2e/app.py",
+            "/static/..%2fapp.py",
+            "/static/%2e%2e%2f%2e%2e%2ferrors.py",
+            "/static//etc/passwd",
+            "/static/..\\app.py",
+            "/pictures/..%2f..%2fetc%2fpasswd",
+            "/pictures/-1",
+            "/pictures/99999999999999999999999",
+            "/pictures/0",
+            "/api/predictions/1e3",
+            "/nothing",
+        ],
+    )
+    def test_traversal(self, client, path):
+        response = client.get(path)
+        assert 400 <= response.status_code < 500
+        assert set(response.json()) == {"error"}
+        assert "import" not in response.text
+
+    @pytest.mark.parametrize(
+        "name", ["Ada\r\nSet-Cookie: a=b", "\x00", "\x1b[31m", " ", "\ud800", "a\nb", "\u202eevil"], ids=ascii
+    )
+    def test_names_that_are_no_names(self, client, name):
+        content = b'{"annotator": %s}' % json.dumps(name).encode()
+        response = client.post("/api/next", content=content, headers={"Content-Type": "application/json"})
+        assert response.status_code in (400, 422)
+        assert set(response.json()) == {"error"}
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b"null",
+            b'{"annotator": NaN}',
+            b"\xff\xfe",
+            b'{"a":' * 50_000,
+            b"[" * 100_000,
+            b'{"annotator": 1e999}',
+        ],
+        ids=lambda content: ascii(content[:12]),
+    )
+    def test_bodies_that_are_no_requests(self, client, content):
+        response = client.post("/api/next", content=content, headers={"Content-Type": "application/json"})
+        assert response.status_code in (400, 422)
+        assert set(response.json()) == {"error"}
+
+    def test_header_injection_through_a_query(self, client):
+        response = client.get("/?token=x%0d%0aSet-Cookie:%20a=b")
+        assert "set-cookie" not in response.headers
+
+    def test_every_response_is_armoured(self, client):
+        for response in (
+            client.get("/"),
+            client.get("/api/status"),
+            client.get("/nothing"),
+            client.get("/static/main.js"),
+        ):
+            policy = response.headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+            assert response.headers["x-content-type-options"] == "nosniff"
+            assert response.headers["x-frame-options"] == "DENY"
+            assert response.headers["referrer-policy"] == "no-referrer"
+
+    def test_no_inline_script_or_style(self):
+        for page in STATIC.glob("*.html"):
+            text = page.read_text()
+            assert "style=" not in text
+            assert "<style" not in text
+            assert " on" not in text.lower().replace(" one ", "").replace(" only", "").replace(" online", "")
+        for script in STATIC.glob("*.js"):
+            text = script.read_text()
+            assert not any(
+                word in text for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write")
+            )
+
+
+class TestToken:
+    def test_without_it_there_is_no_data(self, guarded):
+        client = TestClient(guarded)
+        for path in ("/api/status", "/api/taxonomy", "/pictures/0", "/openapi.json"):
+            assert client.get(path).status_code == 401
+        for wrong in (f"Bearer {TOKEN}x", "Bearer", f"Basic {TOKEN}", "Bearer \xe9".encode("latin-1")):
+            assert client.get("/api/status", headers={"Authorization": wrong}).status_code == 401
+        assert client.post("/api/next", json={"annotator": "Ada"}).status_code == 401
+        assert "set-cookie" not in client.get("/?token=wrong").headers
+
+    def test_the_link_brings_a_cookie(self, guarded):
+        client = TestClient(guarded)
+        cookie = client.get(f"/?token={TOKEN}").headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert client.get("/api/status").status_code == 200
+
+    def test_scripts_send_it_in_a_header(self, guarded):
+        response = TestClient(guarded).get("/api/status", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert response.status_code == 200
+
+    def test_any_host_needs_one(self, service):
+        with pytest.raises(RamifyError, match="needs a token"):
+            TestClient(create_app(service, hosts=None)).get("/")
+
+    def test_a_short_one_is_refused(self, service):
+        with pytest.raises(RamifyError, match="16 to 128"):
+            TestClient(create_app(service, token="short")).get("/")
+
+
+class TestTrouble:
+    def test_a_failure_inside_is_one_sentence(self, client, service, monkeypatch, caplog):
+        def broken():
+            raise ZeroDivisionError("secret")
+
+        monkeypatch.setattr(service, "taxonomy", broken)
+        response = client.get("/api/taxonomy")
+        assert response.status_code == 500
+        assert response.json() == {"error": "something went wrong inside Ramify: its log says what"}
+        assert "secret" in caplog.text
+
+    def test_a_busy_database_may_be_tried_again(self, client, service, monkeypatch):
+        def busy(*_, **__):
+            raise UnavailableError("the database is locked: try again")
+
+        monkeypatch.setattr(service, "answer", busy)
+        assert say(client, "busy-key-1", "Ada", [{"item": 0, "concept": 1, "answer": "no"}]).status_code == 503
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    folder = scene_project(tmp_path_factory.mktemp("web") / "scenes", 16, 8)
+    images = folder.with_name("scenes-images")
+    (images / "1.png").unlink()
+    (images / "1.png").symlink_to("/etc/passwd")
+    (images / "2.png").rename(images / "2.txt")
+    with Service(folder, background=False) as service:
+        yield TestClient(create_app(service, hosts=["testserver"]))
+
+
+class TestPictures:
+    def test_are_served_as_pictures_that_run_nothing(self, pictures):
+        response = pictures.get("/pictures/0")
+        assert response.headers["content-type"] == "image/png"
+        assert "sandbox" in response.headers["content-security-policy"]
+        assert response.content.startswith(b"\x89PNG")
+
+    @pytest.mark.parametrize("item", [1, 2, 16])
+    def test_leave_the_folder_never(self, pictures, item):
+        response = pictures.get(f"/pictures/{item}")
+        assert response.status_code == 400
+        assert "passwd" not in response.json()["error"]
+
+
+class TestServing:
+    def test_starts_prints_the_link_and_stops_cleanly(self, tmp_path):
+        server = Server(text_project(tmp_path / "texts"))
+        assert server.start() == f"http://127.0.0.1:{server.port}/"
+        server.process.send_signal(2)
+        rest = server.process.communicate(timeout=20)[0]
+        assert server.process.returncode == 0
+        assert rest.strip().endswith("Stopped.")
+
+    def test_another_host_gets_a_token(self, tmp_path):
+        server = Server(text_project(tmp_path / "texts"), host="0.0.0.0")
+        link = server.start()
+        try:
+            assert len(link.split("?token=")[1]) >= 32
+        finally:
+            server.kill()
+
+    def test_a_taken_port_is_one_sentence(self):
+        with _listen("127.0.0.1", 0) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(RamifyError, match=f"cannot listen on port {port} of 127.0.0.1 .*: choose another"):
+                _listen("127.0.0.1", port)
+        with pytest.raises(RamifyError, match="no address of this machine"):
+            _listen("no such host", 0)
+
+    def test_links(self):
+        assert _link("::1", 8000, None) == "http://[::1]:8000/"
+        assert _link("10.0.0.7", 80, TOKEN) == f"http://10.0.0.7:80/?token={TOKEN}"
+
+
+def test_answers_from_many_threads(app, service):
+    def answer(name):
+        client = TestClient(app)
+        for number in range(5):
+            for task in ask(client, name):
+                assert say(client, f"{name}-many-{number}", name, answers_to(task)).status_code == 200
+
+    before = len(service.store.events())
+    threads = [threading.Thread(target=answer, args=(f"Thread-{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    written = service.store.events()[before:]
+    assert len({(event.item, event.concept) for event in written}) == len(written) > 0
+
+
+def test_no_request_makes_it_stumble(app):
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    operations = [found.ok() for found in schema.get_all_operations()]
+    assert len(operations) == 13
+    for operation in operations:
+
+        @given(
+            case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
+            | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+        )
+        @settings(
+            max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+        )
+        def hold(case):
+            response = case.call()
+            assert response.status_code < 500, response.text
+
+        hold()
