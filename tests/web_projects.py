@@ -1,6 +1,5 @@
 """Small real projects for the tests of the web page, and a server of one that can be killed."""
 
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from ramify.project.store import Store
 from ramify.readers import scenes
 from ramify.taxonomy import Taxonomy
 from ramify.web import create_app
+from ramify.web.app import _listen
 
 TEXTS = (
     "The cat sat on the mat and purred.",
@@ -69,7 +69,7 @@ class LocalServer:
     def __init__(self, folder: Path, **options: object) -> None:
         self.folder = folder
         self.service = Service(folder, **options)
-        listening = socket.create_server(("127.0.0.1", 0))
+        listening = _listen("127.0.0.1", 0)
         self.link = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         config = uvicorn.Config(create_app(self.service, name=folder.name), log_level="warning")
         self.uvicorn = uvicorn.Server(config)

@@ -118,19 +118,27 @@ def status(folder: Folder) -> None:
     from ramify.cli.status import show
     from ramify.project.service import Service
 
-    with Service(folder) as service:
+    with Service(folder, background=False) as service:
         show(Console(), folder, service.status(), service.taxonomy())
 
 
 @app.command(rich_help_panel=PROJECT)
-def train(folder: Folder) -> None:
+def train(
+    folder: Folder,
+    learner: Annotated[
+        str | None, typer.Option(help="Who learns from now on.", show_default="as before; at first refine")
+    ] = None,
+) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
     from ramify.project.store import Store
+    from ramify.project.training import make_learner
     from ramify.project.training import train as train_model
 
-    waiting = Console(stderr=True).status("Training, which may take minutes")
-    with Store(folder) as store, _interruptible(f"{folder} keeps the model it had"), waiting:
-        version = train_model(store)
+    with Store(folder) as store, _interruptible(f"{folder} keeps the model it had"):
+        if learner is not None:
+            make_learner(learner)
+            store.set_setting("learner", learner)
+        version = train_model(store, verbose=sys.stdout.isatty())
     print(f"The project's model is now number {version}.")
 
 
@@ -147,7 +155,7 @@ def suggest(
     """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
     from ramify.project.service import Service
 
-    with Service(folder) as service:
+    with Service(folder, background=False) as service:
         asked = [
             (task, entry) for task in service.next(annotator, mode="single", count=count) for entry in task["entries"]
         ]
@@ -216,10 +224,13 @@ def predict(
     id_column: Id = "id",
     text: TextColumn = None,
     picture: PictureColumn = None,
+    labels: LabelColumns = None,
     ignore: Ignore = None,
+    separator: Separator = None,
+    partial: Partial = False,
     skip_unreadable: SkipUnreadable = False,
 ) -> None:
-    """Write fine labels and probabilities, of the project's items or of new ones."""
+    """Write fine labels and probabilities, of the project's items or of new ones; coarse labels help with both."""
     from ramify.project.embedding import drop_drafts
     from ramify.project.exporting import export_predictions
     from ramify.project.importing import prepare
@@ -233,11 +244,11 @@ def predict(
         raise RamifyError(f"--threshold is a probability from 0 to 1, not {threshold:g}")
     format_of(out, kind)
     with Store(folder) as store, _progress(f"{out} was not written") as progress:
-        rows, drafts = None, None
+        rows, known, drafts = None, None, None
         ids: list[str] = store.all_ids().tolist()
         left_out: list[str] = []
         if source is not None:
-            layout = _layout(id_column, text, picture, ignore)
+            layout = _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial)
             new = prepare(
                 store,
                 source,
@@ -249,7 +260,8 @@ def predict(
                 progress=progress,
             )
             rows, ids, drafts, left_out = new.features, new.ids, new.drafts, new.left_out
-        blocks = predictions(store, features=rows, threshold=threshold, precision=precision)
+            known = new.items.labels.take(new.chosen)
+        blocks = predictions(store, features=rows, labels=known, threshold=threshold, precision=precision)
         written = export_predictions(out, kind, store.taxonomy, ids, blocks)
         drop_drafts(store, drafts)
     _tell_left_out(left_out)
@@ -304,12 +316,29 @@ def serve(
     token: Annotated[str | None, typer.Option(help="The secret that the link carries; else one is drawn.")] = None,
     overlap: Annotated[int, typer.Option(help="How many annotators answer each question.", min=1)] = 1,
     budget: Annotated[int | None, typer.Option(help="Stop asking after so many answers.", min=1)] = None,
+    train_every: Annotated[
+        int | None,
+        typer.Option(
+            help="Train the whole model again after so many answers.",
+            show_default="refine: never, it learns from each; other learners: 100",
+            min=1,
+        ),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Serve the annotation page until Ctrl-C."""
     from ramify.web.app import serve as serve_page
 
-    serve_page(folder, host=host, port=port, token=token, overlap=overlap, budget=budget, open_browser=open_browser)
+    serve_page(
+        folder,
+        host=host,
+        port=port,
+        token=token,
+        overlap=overlap,
+        budget=budget,
+        train_every=train_every,
+        open_browser=open_browser,
+    )
 
 
 @app.command(rich_help_panel=PROJECT)

@@ -133,16 +133,33 @@ class Refine(Learner):
 
     def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every entry given all labels: the known ones as they are."""
+        states = labels.states()
+        return np.where(states >= 0, states, self.opinions(X, labels)).astype(np.float32)
+
+    def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
+        """The probability of every fine entry given what is known of coarser concepts, whatever its own label says.
+
+        Much better than ``predict_proba`` where coarse labels are known: what is an animal need not be found out.
+        """
         self._check_fitted()
         features = self._go_on(X, labels)
         blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
             found = self._given_parent(*self._both_stages(self._scaled(features[items]))).cpu()
-            states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
-            found = torch.where(states >= 0, states.to(found), found)
-            blocks.append(path_products(found, self.taxonomy_)[:, : len(self.taxonomy_.leaves)].float().numpy())
+            blocks.append(self._given_coarser(found, labels.states(items, self._coarser)).float().numpy())
         return np.concatenate(blocks)
+
+    @property
+    def _coarser(self) -> Index:
+        return np.arange(len(self.taxonomy_.leaves), len(self.taxonomy_))
+
+    def _given_coarser(self, given_parent: Tensor, states: NDArray[np.int8]) -> Tensor:
+        """The product along each path, with what is known of concepts above the leaves put in."""
+        known = torch.from_numpy(states)
+        above = torch.where(known >= 0, known.to(given_parent), given_parent[:, self._coarser])
+        leaves = len(self.taxonomy_.leaves)
+        return path_products(torch.cat([given_parent[:, :leaves], above], dim=1), self.taxonomy_)[:, :leaves]
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -164,6 +181,13 @@ class Refine(Learner):
         """States and calibrated probabilities of the completely known items, each by a model that did not see it."""
         states, scores = self._left_out()
         return states, self._calibrated(torch.from_numpy(scores)).sigmoid().numpy()
+
+    def left_out_opinions(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """States and ``opinions`` of the completely known items, each by a model that did not see it."""
+        slots = self.fine_.complete()
+        states, coarse = self.fine_.states[slots], torch.from_numpy(self.fine_.coarse[slots])
+        given = self._given_parent(coarse, torch.from_numpy(self.fine_.leave_one_out(slots)))
+        return states[:, self.taxonomy_.leaves], self._given_coarser(given, states[:, self._coarser]).numpy()
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""

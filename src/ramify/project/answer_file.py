@@ -55,10 +55,12 @@ def answer_from_file(store: Store, path: str | Path, *, annotator: str = "file")
     requests, open_rows = _requests(store, rows, annotator)
     _check_keys(store, rows, requests)
     newest = store.events(last=1)
-    before, saved = newest[0].seq if newest else 0, 0
-    for key, request in requests.items():
-        answers = [(item, concept, answer) for (item, concept), (_, answer) in request.rows.items()]
-        saved += sum(event.seq > before for event in store.record(key, request.annotator, answers))
+    before = newest[0].seq if newest else 0
+    recorded = store.record_all(
+        (key, request.annotator, [(*entry, answer) for entry, (_, answer) in request.rows.items()])
+        for key, request in requests.items()
+    )
+    saved = sum(event.seq > before for events in recorded for event in events)
     given = sum(len(request.rows) for request in requests.values())
     ignored = tuple(name for name in rows.columns if name not in KNOWN)
     return Answered(saved, given - saved, open_rows, ignored)

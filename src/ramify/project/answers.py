@@ -1,7 +1,7 @@
 """Answers: events that are only ever added, and what follows from those that stand."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,37 +52,58 @@ class HasAnswers(HasContents):
 
         A request that is sent again under the same key changes nothing and returns the first events.
         """
+        return self.record_all([(key, annotator, answers)], model=model, settles=settles)[0]
+
+    def record_all(
+        self,
+        requests: Iterable[tuple[str, str, Sequence[tuple[int, int, str]]]],
+        *,
+        model: int | None = None,
+        settles: bool = False,
+    ) -> list[list[Event]]:
+        """Keep several requests, each a key, an annotator and answers: all of them or none."""
+        with self.database.write() as connection:
+            return [self._record(connection, *request, model, settles) for request in requests]
+
+    def _record(
+        self,
+        connection: Connection,
+        key: str,
+        annotator: str,
+        answers: Sequence[tuple[int, int, str]],
+        model: int | None,
+        settles: bool,
+    ) -> list[Event]:
         _check_name("the key of a request", key)
         _check_name("an annotator's name", annotator)
-        with self.database.write() as connection:
-            known = _of_key(connection, key)
-            if known:
-                said = {(event.item, event.concept, event.answer) for event in known}
-                if said != set(answers) or any(e.annotator != annotator or e.settles != settles for e in known):
-                    raise _key_taken(key)
-                return known
-            if not answers:
-                return []
-            self._check_answers(connection, answers)
-            at = time.time()
-            connection.execute(
-                events.insert(),
-                [
-                    {
-                        "key": key,
-                        "at": at,
-                        "annotator": annotator,
-                        "item": item,
-                        "concept": concept,
-                        "answer": answer,
-                        "model": model,
-                        "settles": settles,
-                    }
-                    for item, concept, answer in answers
-                ],
-            )
-            end_leases(connection, annotator, [(item, concept) for item, concept, _ in answers])
-            return _of_key(connection, key)
+        known = _of_key(connection, key)
+        if known:
+            said = {(event.item, event.concept, event.answer) for event in known}
+            if said != set(answers) or any(e.annotator != annotator or e.settles != settles for e in known):
+                raise _key_taken(key)
+            return known
+        if not answers:
+            return []
+        self._check_answers(connection, answers)
+        at = time.time()
+        connection.execute(
+            events.insert(),
+            [
+                {
+                    "key": key,
+                    "at": at,
+                    "annotator": annotator,
+                    "item": item,
+                    "concept": concept,
+                    "answer": answer,
+                    "model": model,
+                    "settles": settles,
+                }
+                for item, concept, answer in answers
+            ],
+        )
+        end_leases(connection, annotator, [(item, concept) for item, concept, _ in answers])
+        return _of_key(connection, key)
 
     def undo(self, key: str, annotator: str) -> list[Event]:
         """Take back all answers of the annotator's last request that stands; returns the events that do so.

@@ -7,6 +7,7 @@ from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING
 
 from ramify.errors import RamifyError
+from ramify.learners import Refine
 from ramify.project.model import Model
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 RELIST_AFTER = 25  # answers
 ESTIMATE_AFTER = 25  # answers
+TRAIN_AFTER = 100  # answers, where the learner does not take in each at once
 LEAST_PAUSE = 0.5  # seconds between two renewals
 
 
@@ -32,7 +34,9 @@ class Meanwhile:
         self._threads = [Thread(target=loop, daemon=True) for loop in (self._learning, self._renewing)]
 
     def start(self) -> None:
-        """Let the threads run."""
+        """Let the threads run; a project that was added to or split since its model was trained gets a new one."""
+        if self.service.outdated():
+            self.service.train()
         for thread in self._threads:
             thread.start()
 
@@ -100,7 +104,8 @@ class Meanwhile:
         with self._when_due("counts", True) as due:
             if due:
                 service.views.count()
-        if service.learn_every is not None and self.since_training >= service.learn_every:
+        every = service.train_every or (None if isinstance(service.model.learner, Refine) else TRAIN_AFTER)
+        if every is not None and self.since_training >= every:
             self.since_training = 0
             service.train()
 

@@ -7,26 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT
-from ramify.learners import Learner, Refine, load
+from ramify.labels import RELEVANT, Labels
+from ramify.learners import Learner, Refine
 from ramify.learners.base import ROWS
+from ramify.project.model import Model
+from ramify.project.seen import opinions
 from ramify.project.store import Store
 from ramify.taxonomy import Index
 
 FEWEST = 20  # completely known items from which a precision is estimated
 
 
-def current_learner(store: Store) -> Learner:
+def current_learner(store: Store, labels: Labels) -> Learner:
     """The newest model, with all answers given since it was trained."""
     named = store.model()
     if named is None:
         raise RamifyError(f"{store.folder} has no model yet: run `ramify train {store.folder}` first")
-    learner = load(named[1] / "learner")
-    labels = store.labels()
-    if learner.taxonomy_ != labels.taxonomy:
+    learner = Model.load(named, store.features(), labels, store.answered_items()).learner
+    if learner is None:
         raise RamifyError(f"the taxonomy of {store.folder} has changed: run `ramify train {store.folder}` first")
-    if isinstance(learner, Refine):
-        learner.partial_fit(store.features(), labels)
     return learner
 
 
@@ -34,44 +33,61 @@ def predict(
     store: Store,
     *,
     features: Any = None,
+    labels: Labels | None = None,
     threshold: float | None = None,
     precision: float | None = None,
 ) -> Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]]:
-    """Rows, probabilities and what is chosen, of the project's items or of new ones' features, block by block.
+    """Rows, probabilities and what is chosen, of the project's items or of new ones, block by block.
 
-    For the project's own items, what is known stays as it is known: 1 or 0.
+    What is known stays as it is known, 1 or 0, and helps with the rest: of new items, ``labels`` says what is.
     """
-    learner = current_learner(store)
+    own = store.labels()
+    learner = current_learner(store, own)
+    if features is None:
+        features, labels = store.features(), own
+    elif labels is None:
+        labels = nothing_known(own, features.shape[0])
+    coarse_known = bool((labels.states(concepts=labels.taxonomy.roots) >= 0).any())
     least = 0.5 if threshold is None else threshold
     if precision is not None:
-        least = threshold_for(learner, precision)
-    labels = store.labels() if features is None else None
-    rows: Any = store.features() if features is None else features
-    for first in range(0, rows.shape[0], ROWS):
-        block = np.arange(first, min(first + ROWS, rows.shape[0]))
-        found = learner.predict_proba(rows[block])
-        if labels is not None:
-            states = labels.states(block)
-            found = np.where(states >= 0, states, found).astype(np.float32)
+        least = threshold_for(learner, precision, coarse_known=coarse_known)
+    for first in range(0, len(labels), ROWS):
+        block = np.arange(first, min(first + ROWS, len(labels)))
+        known = labels.take(block)
+        rows, states = features[block], known.states()
+        found = opinions(learner, rows, known) if coarse_known else learner.predict_proba(rows)
+        found = np.where(states >= 0, states, found).astype(np.float32)
         yield block, found, found >= least
 
 
-def threshold_for(learner: Learner, precision: float) -> float:
-    """The lowest threshold at which predictions are right so often, by leave-one-out on completely known items."""
+def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
+    """The lowest threshold at which predictions are right so often, by leave-one-out on completely known items.
+
+    So often, to be on the safe side, less one standard error: few items say little.
+    """
     if not 0 < precision <= 1:
         raise RamifyError(f"the precision is a share above 0 and up to 1, not {precision:g}")
     if not isinstance(learner, Refine):
         raise RamifyError(f"only refine can estimate its precision from answers, not {learner.name}: give a threshold")
-    truth, probabilities = learner.left_out_probabilities()
+    truth, probabilities = learner.left_out_opinions() if coarse_known else learner.left_out_probabilities()
     if len(truth) < FEWEST:
         raise RamifyError(
             f"only {len(truth)} items are completely known, and a precision needs {FEWEST}: answer all questions about "
             "some more items, or give a threshold"
         )
     order = np.argsort(-probabilities, axis=None)
-    right = np.cumsum((truth == RELEVANT).ravel()[order])
-    reached = np.flatnonzero(right / np.arange(1, len(order) + 1) >= precision)
+    count = np.arange(1, len(order) + 1)
+    share = np.cumsum((truth == RELEVANT).ravel()[order]) / count
+    safe = (share + 0.5 / count - np.sqrt(share * (1 - share) / count + 0.25 / count**2)) / (1 + 1 / count)  # Wilson's
+    reached = np.flatnonzero(safe >= precision)
     if not len(reached):
-        best = float((right / np.arange(1, len(order) + 1)).max())
-        raise RamifyError(f"a precision of {precision:g} is not reached on the answers so far; the best is {best:.2f}")
+        raise RamifyError(
+            f"a precision of {precision:g} cannot be promised from the answers so far, {safe.max():.2f} can: answer "
+            "more, or ask for less"
+        )
     return float(probabilities.ravel()[order[reached[-1]]])
+
+
+def nothing_known(labels: Labels, count: int) -> Labels:
+    """Labels of some items of which nothing is known."""
+    return Labels(labels.taxonomy, np.full((count, len(labels.taxonomy.roots)), -1, np.int8))

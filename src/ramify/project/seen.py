@@ -41,7 +41,7 @@ class Seen:
     directions: NDArray[np.float64]
     """From Refine's features to ``phi``; empty for others."""
     predictions: NDArray[np.float16]
-    """The probability of every fine concept when the model was trained."""
+    """The probability of every fine concept when the model was trained, given what was known of coarser ones."""
 
     def __len__(self) -> int:
         return len(self.phi)
@@ -52,7 +52,7 @@ class Seen:
         return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in cls.__dataclass_fields__))
 
     @classmethod
-    def write(cls, learner: Learner, features: Any, folder: Path) -> "Seen":
+    def write(cls, learner: Learner, features: Any, labels: Labels, folder: Path) -> "Seen":
         """Run the model over all items, block by block."""
         device = pick_device(learner.device)
         everything = np.arange(features.shape[0])
@@ -84,7 +84,7 @@ class Seen:
                 files["coarse"][block], files["phi"][block] = coarse.cpu().numpy(), products.cpu().numpy()
             elif isinstance(learner, NetLearner):
                 files["phi"][block] = (last_layer(learner, x)[0] @ directions.to(x)).cpu().numpy()
-            files["predictions"][block] = learner.predict_proba(features[block])
+            files["predictions"][block] = opinions(learner, features[block], labels.take(everything[block]))
         for file in files.values():
             file.flush()
         return cls.load(folder)
@@ -112,6 +112,11 @@ class Seen:
         phi = self.phi[items].astype(np.float64)
         given = phi @ (learner.fine_.weights @ self.directions).T + learner.fine_.biases
         return phi, torch.from_numpy(self.coarse[items].astype(np.float64)), torch.from_numpy(given)
+
+
+def opinions(learner: Learner, features: Any, labels: Labels) -> NDArray[np.float32]:
+    """How probable each fine entry is, given what is known of coarser concepts where the learner can use it."""
+    return learner.opinions(features, labels) if isinstance(learner, Refine) else learner.predict_proba(features)
 
 
 def blind(labels: Labels) -> Evidence:

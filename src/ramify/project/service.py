@@ -43,12 +43,12 @@ class Service:
         overlap: int = 1,
         budget: int | None = None,
         lease_seconds: float = 600.0,
-        learn_every: int | None = None,
+        train_every: int | None = None,
         background: bool = True,
     ) -> None:
         self.store = Store(folder)
         self.queue = Queue(self.store, overlap=overlap, seconds=lease_seconds)
-        self.overlap, self.budget, self.learn_every = overlap, budget, learn_every
+        self.overlap, self.budget, self.train_every = overlap, budget, train_every
         self._lock = RLock()
         self._modes: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -127,8 +127,8 @@ class Service:
             first = self.tasks.together(seconds, mode)
             if first:
                 return first[0]
-        id_of = self.store.id_of
         with self._lock:
+            id_of = self.store.id_of
             for _ in range(100):
                 if mode == "group":
                     found = self.lists.group(self.labels)
@@ -205,14 +205,13 @@ class Service:
         """Bring the labels in line with the answers on disk; returns how many more entries are known by deduction."""
         items, ids = np.array(entries, np.intp).T
         values = self.store.values(items, ids)
-        number_of = self.store.number_of
-        concepts = np.array([number_of[each] for each in ids.tolist()], np.intp)
-        with self._lock:
+        with self._lock:  # labels and numbers of concepts change together
+            concepts = np.array([self.store.number_of[each] for each in ids.tolist()], np.intp)
             unknown = self._unknown_of(items)
             apply_values(self.labels, self.imported, items, concepts, values)
             settled = unknown - self._unknown_of(items)
+            parents = self.labels.taxonomy.parents[concepts].tolist()
         self.views.took(items, concepts, values)
-        parents = self.labels.taxonomy.parents[concepts].tolist()
         self.meanwhile.took(sorted(set(items.tolist())), parents, len(entries))
         return max(0, settled - int((values != UNKNOWN).sum()))
 
@@ -282,33 +281,41 @@ class Service:
     def train(self) -> dict[str, Any]:
         """Begin to train a new model in another process; the old one serves until the new one is there."""
         running = self.store.training()
-        if running is not None and running["running"]:
-            return {"started": False, "reason": "a model is being trained already"}
-        if self.features is None:
-            return {"started": False, "reason": "there are no features to learn from"}
-        if self._process is not None:
-            self._process.wait()
-        self._process = training.start(self.store.folder)
+        with self._lock:
+            starting = self._process is not None and self._process.poll() is None
+            if starting or (running is not None and running["running"]):
+                return {"started": False, "reason": "a model is being trained already"}
+            if self.features is None:
+                return {"started": False, "reason": "there are no features to learn from"}
+            self._process = training.start(self.store.folder)
         return {"started": True, "reason": None}
+
+    def outdated(self) -> bool:
+        """Whether there are features to learn from that the model has not seen, or other concepts than it knows."""
+        model = self.model
+        return self.features is not None and (model.learner is None or model.upto < len(self.features))
 
     # -- lists ---------------------------------------------------------------------------------------------------------
 
     def list_again(self, *, everything: bool) -> None:
         """Make new lists; entries that are out with somebody are not on them."""
         items, ids = self.queue.taken()
-        id_of = self.store.id_of
+        with self._lock:
+            contents, labels, model = self.store.contents, self.labels, self.model
+            self._seed += 1
+            seed = self._seed
+        id_of = contents.id_of
         number = np.full(max(id_of.max(initial=0), ids.max(initial=0)) + 1, -1)
         number[id_of] = np.arange(len(id_of))
-        excluded = (items * len(self.labels.taxonomy) + number[ids])[number[ids] >= 0]
-        model = self.model
-        upto = model.upto if model.seen is not None else len(self.labels)
-        self._seed += 1
-        told = model.evidence(self.labels)
-        lists = Lists.made(told, self.labels, model.answered(), excluded, self._seed, everything=everything, upto=upto)
+        excluded = (items * len(labels.taxonomy) + number[ids])[number[ids] >= 0]
+        upto = model.upto if model.seen is not None else len(labels)
+        told = model.evidence(labels)
+        lists = Lists.made(told, labels, model.answered(), excluded, seed, everything=everything, upto=upto)
         with self._lock:
-            self.lists = lists
-            self.listed_whole = lists.complete
-            self._listed_at = time.monotonic()
+            if contents is self.store.contents:  # else another process added or split meanwhile: new lists are coming
+                self.lists = lists
+                self.listed_whole = lists.complete
+                self._listed_at = time.monotonic()
 
 
 def apply_values(labels: Labels, imported: Labels, items: Index, concepts: Index, values: NDArray[np.int8]) -> None:

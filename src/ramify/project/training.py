@@ -15,13 +15,35 @@ from ramify.project.store import Store
 
 
 def train(store: Store, *, verbose: bool = False) -> int:
-    """Train on everything that is known now; the new model is there as a whole or not at all. Returns its version."""
+    """Train on everything that is known now; the new model is there as a whole or not at all. Returns its version.
+
+    The database says that it is being done, and how it ended.
+    """
+    running = store.training()
+    if running is not None and running["running"]:
+        raise RamifyError(
+            f"a model of {store.folder} is being trained already, by process {running['pid']}: wait for it"
+        )
+    number = store.training_started(os.getpid())
+    try:
+        version = _train(store, verbose)
+    except BaseException as error:
+        told = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
+        store.training_finished(number, told)
+        raise
+    store.training_finished(number)
+    return version
+
+
+def _train(store: Store, verbose: bool) -> int:
     features = store.features()
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
     labels = store.labels()
     learner = make_learner(store.setting("learner", "refine"), verbose=verbose)
     learner.fit(features, labels)
+    if verbose:
+        learner.set_params(verbose=False)  # of whoever loads it
     return store.new_model(partial(_write, learner, features, labels))
 
 
@@ -38,7 +60,7 @@ def make_learner(name: str, *, verbose: bool = False) -> Learner:
 
 def _write(learner: Learner, features: Any, labels: Labels, folder: Path) -> dict[str, Any]:
     learner.save(folder / "learner")
-    Seen.write(learner, features, folder)
+    Seen.write(learner, features, labels, folder)
     estimate = learner.estimate() if isinstance(learner, Refine) else {}
     return {"learner": learner.name, "estimate": estimate, "items": len(labels)}
 
@@ -57,16 +79,13 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def main(folder: str) -> int:
-    """Train and say in the database how it went; never loses the old model."""
+    """Train; how it went stands in the database, for the service that waits."""
     os.nice(10)
     with Store(folder) as store:
-        number = store.training_started(os.getpid())
         try:
             train(store)
-        except BaseException as error:
-            store.training_finished(number, str(error) or type(error).__name__)
+        except Exception:
             return 1
-        store.training_finished(number)
         return 0
 
 

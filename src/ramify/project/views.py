@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT
 from ramify.project.reasons import reasons
+from ramify.project.seen import opinions
 from ramify.project.tasks import as_shown, concept_of
 from ramify.taxonomy import Index
 
@@ -147,21 +148,22 @@ class Views:
         return {"item": as_shown(shown), "entries": self._entries([item])[0]}
 
     def _entries(self, items: list[int], only: Index | None = None) -> list[list[dict[str, Any]]]:
-        service, store = self.service, self.service.store
-        taxonomy = store.taxonomy
-        concepts = taxonomy.preorder if only is None else only
-        with service._lock:
+        service = self.service
+        with service._lock:  # what belongs together, should another process add or split just now
+            contents, learner, features = service.store.contents, service.model.learner, service.features
+            taxonomy = contents.taxonomy
+            concepts = taxonomy.preorder if only is None else only
             states = service.labels.states(items, concepts)
             sources = service.labels.sources(items, concepts)
-        learner = service.model.learner
+            known = service.labels.take(np.array(items, np.intp))
         found = None
-        if learner is not None and service.features is not None:
-            found = learner.predict_proba(service.features[items])
+        if learner is not None and features is not None:
+            found = opinions(learner, features[items], known)
         leaves = len(taxonomy.leaves)
         return [
             [
                 {
-                    "concept": int(store.id_of[concept]),
+                    "concept": int(contents.id_of[concept]),
                     "path": taxonomy.path(concept),
                     "fine": bool(concept < leaves),
                     "probability": None if found is None or concept >= leaves else round(float(found[row, concept]), 4),

@@ -207,6 +207,7 @@ def serve(
     token: str | None = None,
     overlap: int = 1,
     budget: int | None = None,
+    train_every: int | None = None,
     open_browser: bool = False,
 ) -> None:
     """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given."""
@@ -217,7 +218,7 @@ def serve(
     if token is not None:
         check_token(token)
     with _listen(host, port) as listening:
-        service = Service(folder, overlap=overlap, budget=budget)
+        service = Service(folder, overlap=overlap, budget=budget, train_every=train_every)
         try:
             hosts = LOCAL_HOSTS if _is_local(host) else None
             app = create_app(service, token=token, hosts=hosts, name=Path(folder).resolve().name)
@@ -246,10 +247,10 @@ def _is_local(host: str) -> bool:
 def _listen(host: str, port: int) -> socket.socket:
     """A socket bound before anything else is done, so that a taken port is one sentence."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError, OverflowError):
         raise RamifyError(f"{host!r} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all") from None
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, kind, protocol)  # asyncio sends at once only where the protocol says TCP
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
