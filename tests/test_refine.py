@@ -242,6 +242,36 @@ def test_beliefs_respect_what_is_known(data_fixture):
     assert ((unknown > 0) & (unknown < 1)).any()
 
 
+def test_opinions_use_what_is_known_above_an_entry_and_not_its_own_label(data_fixture):
+    features, labels, learner = data_fixture
+    learner.partial_fit(features, labels)
+    taxonomy, leaves = labels.taxonomy, len(labels.taxonomy.leaves)
+    given = learner._given_parent(*learner._both_stages(learner._scaled(features))).double().numpy()
+    above = labels.states(concepts=np.arange(leaves, len(taxonomy)))
+    given[:, leaves:] = np.where(above >= 0, above, given[:, leaves:])
+    slow = [[np.prod([given[i, a] for a in (*taxonomy.ancestors(f), f)]) for f in range(leaves)] for i in range(60)]
+    found = learner.opinions(features, labels)
+    assert np.allclose(found, slow, atol=1e-5)
+    nothing = Labels(taxonomy, np.full((60, len(taxonomy.roots)), -1))
+    assert (found >= learner.opinions(features, nothing) - 1e-6)[labels.states() != 0].all()
+
+
+def test_left_out_opinions_are_those_of_a_model_that_never_saw_the_item(data_fixture):
+    features, labels, learner = data_fixture
+    learner.partial_fit(features, labels)
+    items = learner.leave_one_out()[0]
+    states, found = learner.left_out_opinions()
+    assert np.array_equal(states, labels.states(items))
+    seen = learner.opinions(features[items], labels.take(items))
+    assert np.abs(found - seen)[states >= 0].max() > 0.01  # it is not what the model says of what it learned
+    irrelevant = labels.states(items, taxonomy_parents(labels.taxonomy)) == 0
+    assert (found[irrelevant] == 0).all()
+
+
+def taxonomy_parents(taxonomy):
+    return taxonomy.parents[taxonomy.leaves]
+
+
 def test_the_coarse_stage_is_kept_and_found_again(tmp_path, monkeypatch):
     features, labels = data()
     first = Refine(random_state=0, memory=str(tmp_path)).fit(features, labels)

@@ -21,9 +21,7 @@ def train(store: Store, *, verbose: bool = False) -> int:
     """
     running = store.training()
     if running is not None and running["running"]:
-        raise RamifyError(
-            f"a model of {store.folder} is being trained already, by process {running['pid']}: wait for it"
-        )
+        raise RamifyError(f"{store.folder}: process {running['pid']} is training a model already: wait for it")
     number = store.training_started(os.getpid())
     try:
         version = _train(store, verbose)
