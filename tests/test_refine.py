@@ -36,7 +36,7 @@ def direct_ridge(phi, y, m, lam):
 def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, n, m):
     rng = np.random.default_rng(seed)
     phi, y = rng.normal(size=(n, 5)), rng.integers(0, 2, n).astype(float)
-    ridge = Ridge(Factors(list(range(n)), phi @ phi.T), y.tolist())
+    ridge = Ridge(Factors(list(range(n)), phi), y.tolist())
     for number, lam in enumerate(LAMBDAS):
         alpha = ridge.of_values[number] - m * ridge.of_ones[number]
         w, b = direct_ridge(phi, y, m, lam)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT
 from ramify.learners.base import only_children
-from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge
+from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge, add
 from ramify.taxonomy import Index, Taxonomy
 
 LEAST = 1e-3  # of a probability
@@ -49,48 +49,46 @@ class FineStage:
             key = tuple(slots.tolist())
             sibling = shared.get(key)
             rows = features[slots]
-            factors = sibling.factors if sibling else Factors(list(key), rows @ rows.T)
+            factors = sibling.factors if sibling else Factors(list(key), rows)
             shared[key] = Ridge(factors, states[slots, concept].astype(float).tolist(), sibling)
             self.ridges.append(shared[key])
         self._weights_of = -1
         self._choose(range(len(self.ridges)))
 
-    def update(self, item: int, states: NDArray[np.int8], look: Callable[[], tuple[Floats, Floats]]) -> None:
-        """Take in what is now known of one item; equal to fitting everything again.
+    def update(self, items: Index, states: NDArray[np.int8], look: Callable[[Index], tuple[Floats, Floats]]) -> None:
+        """Take in what is now known of some items; equal to fitting everything again.
 
-        ``look`` gives its features and out-of-fold coarse probabilities, and is called when the item is new.
+        ``look`` gives the features and out-of-fold coarse probabilities of those that are new.
         """
-        if item not in self.slot_of:
-            slot = self.slot_of[item] = len(self.slot_of)
+        new = np.array([item for item in dict.fromkeys(items.tolist()) if item not in self.slot_of], np.intp)
+        if len(new):
+            first, last = len(self.slot_of), len(self.slot_of) + len(new)
+            self.slot_of.update(zip(new.tolist(), range(first, last), strict=True))
             self.features, self.coarse, self.states = (
-                _with_room(array, slot) for array in (self.features, self.coarse, self.states)
+                _with_room(array, last) for array in (self.features, self.coarse, self.states)
             )
-            self.states[slot] = -1
-            self.features[slot : slot + 1], self.coarse[slot : slot + 1] = look()
-        slot = self.slot_of[item]
+            self.states[first:last] = -1
+            self.features[first:last], self.coarse[first:last] = look(new)
+        changed = [self._take_in(self.slot_of[item], row) for item, row in zip(items.tolist(), states, strict=True)]
+        self._choose(np.flatnonzero(np.any(changed, axis=0)).tolist())
+
+    def _take_in(self, slot: int, states: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Let all regressions that an item matters to know of it; says which."""
         was = (self.states[slot, self.parents] == RELEVANT) & (self.states[slot, self.concepts] >= 0)
         now = (states[self.parents] == RELEVANT) & (states[self.concepts] >= 0)
         changed = was != now
         changed |= was & now & (self.states[slot, self.concepts] != states[self.concepts])
         self.states[slot] = states
-        for place in np.flatnonzero(changed):
+        for place in np.flatnonzero(changed & was):
             ridge, value = self.ridges[place], float(states[self.concepts[place]])
             if not now[place]:
                 self.ridges[place] = ridge.without(slot)
-            elif was[place]:
+            else:
                 where = ridge.slots.index(slot)
                 ridge.revalue([*ridge.values[:where], value, *ridge.values[where + 1 :]])
-            else:
-                ridge.add(slot, value, self._products(ridge, slot))
-        self._choose(np.flatnonzero(changed).tolist())
-
-    def _products(self, ridge: Ridge, slot: int) -> Floats:
-        """The inner products of a new slot with the answered ones and itself; siblings may have computed them."""
-        n, factors = len(ridge), ridge.factors
-        if factors.slots[n : n + 1] == [slot]:
-            return factors.gram[n, : n + 1]
-        found: Floats = self.features[[*ridge.slots, slot]] @ self.features[slot]
-        return found
+        new = np.flatnonzero(now & ~was)
+        add([self.ridges[place] for place in new], slot, states[self.concepts[new]].tolist(), self.features[slot])
+        return np.asarray(changed)
 
     def _choose(self, changed: Sequence[int]) -> None:
         """Offsets, the best lambda, and the weights of all concepts."""
@@ -107,15 +105,12 @@ class FineStage:
             changed, self._weights_of = range(len(self.ridges)), self.best
         for place in changed:
             ridge = self.ridges[place]
-            rows = self.features[ridge.slots]
-            for kept, alpha in (
-                (self._of_values, ridge.of_values[self.best]),
-                (self._of_ones, ridge.of_ones[self.best]),
-            ):
-                kept[place, :-1] = alpha @ rows
-                kept[place, -1] = self.lam * alpha.sum()
+            alphas = np.stack([ridge.of_values[self.best], ridge.of_ones[self.best]])
+            rows = ridge.factors.rows[: len(ridge)]
+            solved = np.concatenate([alphas @ rows, self.lam * alphas.sum(axis=1, keepdims=True)], axis=1)
+            self._of_values[place], self._of_ones[place] = solved
         solution = self._of_values - self.offsets[:, None] * self._of_ones
-        self.weights, self.biases = solution[:, :-1], solution[:, -1] + self.offsets
+        self.weights, self.biases = np.ascontiguousarray(solution[:, :-1]), solution[:, -1] + self.offsets
 
     def _offsets(self) -> tuple[Floats, Floats]:
         """The offset of each concept, and the one that a left-out answer (no, yes) sees: concepts x 2."""
@@ -161,5 +156,7 @@ class FineStage:
 
 
 def _with_room(array: NDArray, n: int) -> NDArray:  # type: ignore[type-arg]
-    """The array, with room for row n."""
-    return array if n < len(array) else np.concatenate([array, np.zeros((n // 4 + 16, *array.shape[1:]), array.dtype)])
+    """The array, with room for n rows."""
+    if n <= len(array):
+        return array
+    return np.concatenate([array, np.zeros((n + n // 4 + 16 - len(array), *array.shape[1:]), array.dtype)])

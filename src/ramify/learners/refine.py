@@ -1,7 +1,7 @@
 """Refine: the default. P(c | x) from all coarse labels, times P(f | c, x) in closed form from the fine ones."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -58,9 +58,8 @@ class Refine(Learner):
             return self._fit_fine(self._go_on(X, labels), labels)
         changed = np.atleast_1d(np.asarray(items, np.intp))
         features = self._go_on(X, labels, rows=changed)
-        for item in changed:
-            states = labels.states(item, np.arange(len(self.taxonomy_)))[0]
-            self.fine_.update(int(item), states, partial(self._look_at, features, np.array([item])))
+        states = labels.states(changed, np.arange(len(self.taxonomy_)))
+        self.fine_.update(changed, states, partial(self._look_at, features))
         self._platt = None
         return self
 
@@ -105,12 +104,24 @@ class Refine(Learner):
         found = coarse.new_ones((len(coarse), len(taxonomy)))
         found[:, taxonomy.roots] = coarse
         found[:, self.fine_.concepts] = given.to(coarse).clamp(LEAST, 1.0)
-        for concept in np.flatnonzero(taxonomy.exhaustive):
-            children = taxonomy.children(concept)
-            if len(children) > 1:
-                mine = found[:, children]
-                found[:, children] = mine / (1 - (1 - mine).prod(dim=1, keepdim=True))
+        children, parents = self._one_is_relevant
+        mine = found[:, children]
+        # The product of all (1 - p) below each parent at once; log(0) is meant where a child is certain.
+        none = mine.new_zeros((len(mine), len(taxonomy))).index_add_(1, parents, torch.log1p(-mine)).exp()
+        found[:, children] = mine / (1 - none[:, parents])
         return found
+
+    @cached_property
+    def _one_is_relevant(self) -> tuple[Tensor, Tensor]:
+        """The concepts one of which is relevant whenever their parent is, and these parents."""
+        taxonomy = self.taxonomy_
+        size = np.bincount(taxonomy.parents[taxonomy.parents >= 0], minlength=len(taxonomy))
+        chosen = (taxonomy.parents >= 0) & (taxonomy.exhaustive & (size > 1))[taxonomy.parents]
+        device = pick_device(self.device)
+        return (
+            torch.from_numpy(np.flatnonzero(chosen)).to(device),
+            torch.from_numpy(taxonomy.parents[chosen].astype(np.int64)).to(device),
+        )
 
     def _calibrated(self, scores: Tensor) -> Tensor:
         """Logits that may be thresholded: one monotone map for all entries, learned from left-out scores."""

@@ -9,6 +9,7 @@ alpha = A^-1 y - m A^-1 1, and both are kept. The exact leave-one-out residual i
 of a grid. One more answer adds one row to the Cholesky factor of A: O(n^2), and equal to starting again.
 """
 
+from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
@@ -22,24 +23,28 @@ LAMBDAS = np.array([0.03, 0.1, 0.3, 1, 3, 10, 100])
 
 
 class Factors:
-    """The Cholesky factors of A for an ordered list of slots (items), for every lambda; rows can be added at the end.
+    """The Cholesky factors of A for an ordered list of slots (items), for every lambda; slots can be added at the end.
 
     Siblings that were answered for the same items share one of these; each uses as many of its rows as it has answers.
     """
 
-    def __init__(self, slots: list[int], gram: Floats) -> None:
+    def __init__(self, slots: list[int], rows: Floats, gram: Floats | None = None) -> None:
+        """From the features of the slots, and their inner products where these are known."""
         self.slots = slots
+        self._newest: tuple[Floats, Floats] | None = None
         n = len(slots)
         room = n + n // 4 + 8
+        self.rows = np.zeros((room, rows.shape[1]))
         self.gram = np.zeros((room, room))
         self.lower = np.zeros((len(LAMBDAS), room, room))
-        self.gram[:n, :n] = gram
+        self.rows[:n] = rows
+        self.gram[:n, :n] = gram = rows @ rows.T if gram is None else gram
         for number, lam in enumerate(LAMBDAS):
             if n:
                 self.lower[number, :n, :n] = cholesky(gram + lam * (1 + np.eye(n)), lower=True, check_finite=False)
 
-    def add(self, slot: int, row: Floats) -> None:
-        """One more slot, with its inner products with all slots so far and itself."""
+    def add(self, slot: int, features: Floats) -> None:
+        """One more slot."""
         n = len(self.slots)
         if n == len(self.gram):
             room = n + n // 4 + 8
@@ -48,6 +53,9 @@ class Factors:
                 new = np.zeros((*old.shape[:-2], room, room))
                 new[..., :n, :n] = old[..., :n, :n]
                 setattr(self, name, new)
+            self.rows = np.concatenate([self.rows, np.zeros((room - n, self.rows.shape[1]))])
+        self.rows[n] = features
+        row = self.rows[: n + 1] @ features
         self.gram[n, : n + 1] = self.gram[: n + 1, n] = row
         for number, lam in enumerate(LAMBDAS):
             lower = self.lower[number]
@@ -56,10 +64,18 @@ class Factors:
             lower[n, n] = np.sqrt(row[n] + 2 * lam - across @ across)
         self.slots.append(slot)
 
+    def newest(self, n: int) -> tuple[Floats, Floats]:
+        """Of row n, A^-1 k with k its row of A, and its variance given the rows before it, for every lambda."""
+        if self._newest is None or len(self._newest[0][0]) != n:  # siblings ask for the same
+            u = [solve(lower[:n, :n], lower[n, :n], transposed=True) for lower in self.lower]
+            self._newest = np.stack(u), self.lower[:, n, n] ** 2
+        return self._newest
+
     def first(self, n: int) -> "Factors":
         """A copy of the first n rows, to be continued differently."""
         other = copy(self)
-        other.slots, other.gram, other.lower = self.slots[:n], self.gram.copy(), self.lower.copy()
+        other.slots, other._newest = self.slots[:n], None
+        other.rows, other.gram, other.lower = self.rows.copy(), self.gram.copy(), self.lower.copy()
         return other
 
 
@@ -78,6 +94,7 @@ class Ridge:
     def __init__(self, factors: Factors, values: list[float], sibling: "Ridge | None" = None) -> None:
         self.factors = factors
         self.of_ones: Floats  # A^-1 1, lambdas x answers
+        self.sums: Floats
         self.diagonal: Floats  # of A^-1
         if sibling is None:
             self.of_ones, self.diagonal = self._without_values(len(values))
@@ -101,36 +118,15 @@ class Ridge:
         for number in range(len(LAMBDAS)):
             lower = self.factors.lower[number, :n, :n]
             self.of_values[number] = solve(lower, solve(lower, np.array(values)), transposed=True)
-        self._sum_up()
-
-    def add(self, slot: int, value: float, row: Floats) -> None:
-        """One more answer; the row holds the inner products with all answered slots and itself."""
-        n = len(self)
-        if len(self.factors.slots) > n and self.factors.slots[n] != slot:
-            self.factors = self.factors.first(n)
-        if len(self.factors.slots) == n:
-            self.factors.add(slot, row)
-        of_values, of_ones, diagonal = (np.empty((len(LAMBDAS), n + 1)) for _ in range(3))
-        for number, lam in enumerate(LAMBDAS):
-            lower = self.factors.lower[number]
-            u = solve(lower[:n, :n], lower[n, :n], transposed=True)  # A^-1 k, with k the new row of A
-            rest = lower[n, n] ** 2  # the new answer's variance given the others
-            k = row[:n] + lam
-            for new, old, right in ((of_values, self.of_values, value), (of_ones, self.of_ones, 1.0)):
-                new[number, n] = (right - k @ old[number]) / rest
-                new[number, :n] = old[number] - u * new[number, n]
-            diagonal[number, :n] = self.diagonal[number] + np.square(u) / rest
-            diagonal[number, n] = 1 / rest
-        self.of_values, self.of_ones, self.diagonal = of_values, of_ones, diagonal
-        self.values.append(value)
-        self._sum_up()
+        _sum_up([self])
 
     def without(self, slot: int) -> "Ridge":
         """The same without one answer."""
         n, gone = len(self), self.slots.index(slot)
         keep = [place for place in range(n) if place != gone]
         fewer = copy(self)
-        fewer.factors = Factors([self.slots[place] for place in keep], self.factors.gram[np.ix_(keep, keep)])
+        slots = [self.slots[place] for place in keep]
+        fewer.factors = Factors(slots, self.factors.rows[keep], self.factors.gram[np.ix_(keep, keep)])
         fewer.values = [self.values[place] for place in keep]
         fewer.of_values, fewer.of_ones, fewer.diagonal = (
             np.delete(part, gone, axis=1) for part in (self.of_values, self.of_ones, self.diagonal)
@@ -143,7 +139,7 @@ class Ridge:
             fewer.of_values[number] -= u * (self.of_values[number, gone] / rest)
             fewer.of_ones[number] -= u * (self.of_ones[number, gone] / rest)
             fewer.diagonal[number] -= np.square(u) / rest
-        fewer._sum_up()
+        _sum_up([fewer])
         return fewer
 
     def residuals(self, number: int, offsets: Floats) -> Floats:
@@ -167,9 +163,38 @@ class Ridge:
             of_ones[number] = solve(lower, solve(lower, np.ones(n)), transposed=True)
         return of_ones, diagonal
 
-    def _sum_up(self) -> None:
-        """What the squared residuals need for any offset: lambdas x (no, yes) x three sums."""
-        y, one = self.of_values / self.diagonal, self.of_ones / self.diagonal
-        yes = np.array(self.values) > 0.5
-        terms = np.stack([y * y, y * one, one * one], axis=-1)
-        self.sums = np.stack([terms[:, ~yes].sum(axis=1), terms[:, yes].sum(axis=1)], axis=1)
+
+def add(ridges: Sequence[Ridge], slot: int, values: Sequence[float], features: Floats) -> None:
+    """One more answer to each of some concepts, all about one item; concepts that are in step share the work."""
+    together: dict[tuple[int, int], list[tuple[Ridge, float]]] = {}
+    for ridge, value in zip(ridges, values, strict=True):
+        together.setdefault((id(ridge.factors), len(ridge)), []).append((ridge, value))
+    for (_, n), group in together.items():
+        factors = group[0][0].factors
+        if len(factors.slots) > n and factors.slots[n] != slot:
+            factors = factors.first(n)
+        if len(factors.slots) == n:
+            factors.add(slot, features)
+        u, rest = factors.newest(n)
+        k = factors.gram[n, :n] + LAMBDAS[:, None]
+        old = np.stack([group[0][0].of_ones, *(ridge.of_values for ridge, _ in group)])
+        right = np.array([1.0, *(value for _, value in group)])
+        last = (right[:, None] - np.einsum("ln,mln->ml", k, old)) / rest
+        of_ones, *of_values = np.concatenate([old - u * last[:, :, None], last[:, :, None]], axis=2)
+        diagonal = np.concatenate([group[0][0].diagonal + u**2 / rest[:, None], 1 / rest[:, None]], axis=1)
+        for (ridge, value), mine in zip(group, of_values, strict=True):
+            ridge.factors, ridge.of_values, ridge.of_ones, ridge.diagonal = factors, mine, of_ones, diagonal
+            ridge.values.append(value)
+        _sum_up([ridge for ridge, _ in group])
+
+
+def _sum_up(ridges: Sequence[Ridge]) -> None:
+    """What the squared residuals need for any offset: lambdas x (no, yes) x three sums. All were answered alike."""
+    diagonal = ridges[0].diagonal
+    y = np.stack([ridge.of_values for ridge in ridges]) / diagonal
+    one = np.broadcast_to(ridges[0].of_ones / diagonal, y.shape)
+    yes = np.array([ridge.values for ridge in ridges]) > 0.5
+    said = np.stack([~yes, yes], axis=1).astype(np.float64)
+    sums = np.stack([np.einsum("mln,mvn->mlv", a, said) for a in (y * y, y * one, one * one)], axis=-1)
+    for ridge, mine in zip(ridges, sums, strict=True):
+        ridge.sums = mine

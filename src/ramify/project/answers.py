@@ -2,21 +2,27 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sqlalchemy import Connection, bindparam, delete, func, select, tuple_
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from ramify.errors import RamifyError
 from ramify.project.contents import HasContents, get
-from ramify.project.database import CHUNK, chunks
+from ramify.project.database import chunks, quickly
 from ramify.project.schema import NOT_UNDONE, concepts, events, leases
 
 ANSWERS = ("yes", "no", "skip")
 LONGEST = 200  # characters of a key or a name
 PAGE = 10_000  # events read at once
+NEWEST = select(func.coalesce(func.max(events.c.seq), 0))
+ADD = events.insert()
+GIVEN = ("key", "at", "annotator", "item", "concept", "answer", "undoes", "model", "settles")
+END_OWN = delete(leases).where(
+    leases.c.annotator == bindparam("who"), leases.c.item == bindparam("of"), leases.c.concept == bindparam("about")
+)
 OF_KEY = select(events).where(events.c.key == bindparam("wanted")).order_by(events.c.seq)
 
 
@@ -52,7 +58,7 @@ class HasAnswers(HasContents):
 
         A request that is sent again under the same key changes nothing and returns the first events.
         """
-        return self.record_all([(key, annotator, answers)], model=model, settles=settles)[0]
+        return self.record_all([(key, annotator, answers)], model=model, settles=settles)[0][0]
 
     def record_all(
         self,
@@ -60,8 +66,11 @@ class HasAnswers(HasContents):
         *,
         model: int | None = None,
         settles: bool = False,
-    ) -> list[list[Event]]:
-        """Keep several requests, each a key, an annotator and answers: all of them or none."""
+    ) -> list[tuple[list[Event], bool]]:
+        """Keep several requests, each a key, an annotator and answers: all of them or none.
+
+        Returns the events of each, and whether they are new.
+        """
         with self.database.write() as connection:
             return [self._record(connection, *request, model, settles) for request in requests]
 
@@ -73,7 +82,7 @@ class HasAnswers(HasContents):
         answers: Sequence[tuple[int, int, str]],
         model: int | None,
         settles: bool,
-    ) -> list[Event]:
+    ) -> tuple[list[Event], bool]:
         _check_name("the key of a request", key)
         _check_name("an annotator's name", annotator)
         known = _of_key(connection, key)
@@ -81,29 +90,14 @@ class HasAnswers(HasContents):
             said = {(event.item, event.concept, event.answer) for event in known}
             if said != set(answers) or any(e.annotator != annotator or e.settles != settles for e in known):
                 raise _key_taken(key)
-            return known
+            return known, False
         if not answers:
-            return []
+            return [], False
         self._check_answers(connection, answers)
-        at = time.time()
-        connection.execute(
-            events.insert(),
-            [
-                {
-                    "key": key,
-                    "at": at,
-                    "annotator": annotator,
-                    "item": item,
-                    "concept": concept,
-                    "answer": answer,
-                    "model": model,
-                    "settles": settles,
-                }
-                for item, concept, answer in answers
-            ],
-        )
+        common = {"key": key, "at": time.time(), "annotator": annotator, "model": model, "settles": settles}
+        _add(connection, common, [{"item": i, "concept": c, "answer": a, "undoes": None} for i, c, a in answers])
         end_leases(connection, annotator, [(item, concept) for item, concept, _ in answers])
-        return _of_key(connection, key)
+        return _of_key(connection, key), True
 
     def undo(self, key: str, annotator: str) -> list[Event]:
         """Take back all answers of the annotator's last request that stands; returns the events that do so.
@@ -122,24 +116,12 @@ class HasAnswers(HasContents):
             last = connection.execute(standing.order_by(events.c.seq.desc()).limit(1)).one_or_none()
             if last is None:
                 return []
-            at = time.time()
-            taken_back = _of_key(connection, last.key)
-            connection.execute(
-                events.insert(),
-                [
-                    {
-                        "key": key,
-                        "at": at,
-                        "annotator": annotator,
-                        "item": event.item,
-                        "concept": event.concept,
-                        "answer": "undo",
-                        "undoes": event.seq,
-                        "settles": False,
-                    }
-                    for event in taken_back
-                ],
-            )
+            common = {"key": key, "at": time.time(), "annotator": annotator, "model": None, "settles": False}
+            undoing = [
+                {"item": event.item, "concept": event.concept, "answer": "undo", "undoes": event.seq}
+                for event in _of_key(connection, last.key)
+            ]
+            _add(connection, common, undoing)
             return _of_key(connection, key)
 
     # -- events --------------------------------------------------------------------------------------------------------
@@ -180,7 +162,7 @@ class HasAnswers(HasContents):
     def last_event(self) -> int:
         """The sequence number of the newest event, 0 before the first."""
         with self.database.read() as connection:
-            return int(connection.execute(select(func.coalesce(func.max(events.c.seq), 0))).scalar_one())
+            return int(connection.execute(NEWEST).scalar_one())
 
     def _check_answers(self, connection: Connection, answers: Sequence[tuple[int, int, str]]) -> None:
         count, ids = self.contents.items, self.contents.number_of
@@ -203,13 +185,21 @@ class HasAnswers(HasContents):
 
 def end_leases(connection: Connection, annotator: str, entries: Sequence[tuple[int, int]]) -> None:
     """Delete the annotator's leases on some entries."""
-    for part in chunks(entries, CHUNK // 2 - 1):
-        own = leases.c.annotator == annotator
-        connection.execute(delete(leases).where(own, tuple_(leases.c.item, leases.c.concept).in_(part)))
+    if entries:
+        quickly(connection, END_OWN, *({"who": annotator, "of": item, "about": concept} for item, concept in entries))
+
+
+def _add(connection: Connection, common: dict[str, Any], each: Sequence[dict[str, Any]]) -> None:
+    quickly(connection, ADD, *({**common, **one} for one in each), columns=GIVEN)
 
 
 def _of_key(connection: Connection, key: str) -> list[Event]:
-    return [_event(row) for row in connection.execute(OF_KEY, {"wanted": key})]
+    return [_event_of(row) for row in quickly(connection, OF_KEY, {"wanted": key})]
+
+
+def _event_of(row: tuple[Any, ...]) -> Event:
+    found = Event(*row)
+    return replace(found, settles=bool(found.settles))
 
 
 def _event(row: Any) -> Event:

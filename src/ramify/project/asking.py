@@ -1,5 +1,6 @@
 """Asking one by one: short lists of the best groups, from which questions are taken while people answer."""
 
+import time
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -15,7 +16,8 @@ from ramify.strategies.select import noise
 from ramify.taxonomy import Index
 
 SAMPLE = 8192  # items from which the first lists are made, and from which it is estimated where answers matter
-LENGTH = 2048  # groups of each parent in a list
+BLOCK = 2048  # items that are looked at together: others wait for the labels meanwhile
+LENGTH = 512  # groups of each parent in a list
 LOW = 64  # with fewer left a list is renewed
 
 
@@ -30,6 +32,11 @@ class SharedLabels(Labels):
         """As for all labels."""
         with self._lock:
             return super().states(items, concepts)
+
+    def take(self, items: Any) -> Labels:
+        """As for all labels; what is taken belongs to nobody else."""
+        with self._lock:
+            return super().take(items)
 
 
 @dataclass
@@ -96,5 +103,7 @@ class Lists:
 
 
 def _blocks(pool: Pool, upto: int) -> Any:
-    for first in range(0, upto, SAMPLE):
-        yield pool.entries(slice(first, min(first + SAMPLE, upto)))
+    for first in range(0, upto, BLOCK):
+        start = time.monotonic()
+        yield pool.entries(slice(first, min(first + BLOCK, upto)))
+        time.sleep(3 * (time.monotonic() - start))  # answers come first

@@ -13,11 +13,13 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.database import Database, chunks
+from ramify.project.database import Database, among, chunks, quickly
 from ramify.project.schema import concepts, items, meta
 from ramify.taxonomy import Index, Taxonomy
 
 Found = TypeVar("Found")
+
+SHOWN = select(items).where(items.c.number.in_(among("numbers")))
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,12 @@ class HasContents:
         wanted = np.atleast_1d(np.asarray(numbers)).tolist()
         found: dict[int, Item] = {}
         with self.database.read() as connection:
-            count = get(connection, "items")
+            rows = quickly(connection, SHOWN, {"numbers": json.dumps(wanted)})
+            found.update((row[0], Item(*row)) for row in rows)
             for number in wanted:
-                if not isinstance(number, int) or not 0 <= number < count:
-                    raise RamifyError(f"there is no item {number}: items are numbered 0 to {count - 1}")
-            for part in chunks(list(dict.fromkeys(wanted))):
-                rows = connection.execute(select(items).where(items.c.number.in_(part)))
-                found.update((row.number, Item(*row)) for row in rows)
+                if number not in found:
+                    last = get(connection, "items") - 1
+                    raise RamifyError(f"there is no item {number}: items are numbered 0 to {last}")
         return [found[number] for number in wanted]
 
     def find(self, ids: Iterable[str]) -> Index:

@@ -1,5 +1,6 @@
 """Ledger: all answers in memory, as arrays; only events that came since are read from the database."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,15 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from ramify.project.agreement import Agreement, Opinions, agreed
-from ramify.project.database import chunks
+from ramify.project.database import among, quickly
 from ramify.project.schema import events
 from ramify.taxonomy import Index
 
 VALUES = {"yes": 1, "no": 0, "skip": -1}
 READ = select(*(events.c[name] for name in ("seq", "annotator", "item", "concept", "answer", "settles", "undoes")))
+
+ABOUT = READ.where(events.c.item.in_(among("items"))).order_by(events.c.seq)
+SINCE = READ.where(events.c.seq > bindparam("after")).order_by(events.c.seq)
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,13 @@ class Ledger:
         return cls(none, Opinions(none, none, none, np.empty(0, np.int8), np.empty(0, np.bool_)), np.empty(0, np.bool_))
 
     @classmethod
-    def about(cls, connection: Connection, items: Sequence[int]) -> "Ledger":
+    def about(cls, connection: Connection, items: list[int]) -> "Ledger":
         """All answers about some items, read afresh."""
-        found = [row for part in chunks(items) for row in connection.execute(READ.where(events.c.item.in_(part)))]
-        return cls.empty().with_rows(sorted(found, key=lambda row: int(row[0])))
+        return cls.empty().with_rows(quickly(connection, ABOUT, {"items": json.dumps(items)}).fetchall())
 
     def with_new(self, connection: Connection) -> "Ledger":
         """With all events that came since."""
-        return self.with_rows(connection.execute(READ.where(events.c.seq > self.last).order_by(events.c.seq)).all())
+        return self.with_rows(connection.execute(SINCE, {"after": self.last}).all())
 
     def with_rows(self, rows: Sequence[Sequence[Any]]) -> "Ledger":
         """With some more events."""

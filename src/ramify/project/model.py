@@ -90,6 +90,7 @@ class Model:
             return None
         if not isinstance(self.learner, Refine):
             return [float(p) for p in self.seen.predictions[items, concepts]]
-        _, coarse, given = self.seen.stages(self.learner, items)
+        each, rows = np.unique(items, return_inverse=True)
+        _, coarse, given = self.seen.stages(self.learner, each)
         found = self.learner._given_parent(coarse, given).numpy()
-        return [float(p) for p in found[np.arange(len(items)), concepts]]
+        return [float(p) for p in found[rows, concepts]]

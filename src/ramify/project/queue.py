@@ -1,23 +1,56 @@
 """Queue: questions leased to annotators for a while, so that two people do not answer the same one unasked."""
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, delete, exists, select
 
 from ramify.errors import RamifyError
 from ramify.project.agreement import Agreement, Opinions, agreed
 from ramify.project.answers import end_leases
-from ramify.project.database import chunks
+from ramify.project.database import among, quickly
 from ramify.project.schema import NOT_UNDONE, events, leases, live
 from ramify.project.store import Store
 from ramify.taxonomy import Index
 
 Entry: TypeAlias = tuple[int, int]
 """An item and a concept's stable id."""
+
+
+def _not_answered_later() -> ColumnElement[bool]:
+    """Of a skip: its annotator has not answered the entry since."""
+    later, undoing = events.alias("later"), events.alias("undoing_later")
+    return ~exists().where(
+        later.c.item == events.c.item,
+        later.c.concept == events.c.concept,
+        later.c.annotator == events.c.annotator,
+        later.c.seq > events.c.seq,
+        later.c.answer.in_(("yes", "no")),
+        ~exists().where(undoing.c.undoes == later.c.seq),
+    )
+
+
+# Built once: questions are asked for many times a second.
+OF_ITEMS = among("of_items")
+ANNOTATOR: BindParameter[str | None] = bindparam("who", None)
+NOW: BindParameter[float | None] = bindparam("now", None)
+END_EXPIRED = delete(leases).where(leases.c.until <= NOW)
+LEASE = leases.insert()
+HOLDING = select(leases.c.item, leases.c.concept, leases.c.annotator).where(leases.c.item.in_(OF_ITEMS))
+SAID = live(events.c.item, events.c.concept, events.c.annotator, events.c.settles).where(events.c.item.in_(OF_ITEMS))
+HELD = (
+    select(leases.c.item, leases.c.concept, leases.c.until)
+    .where(leases.c.annotator == ANNOTATOR, leases.c.until > NOW)
+    .order_by(leases.c.until, leases.c.item, leases.c.concept)
+)
+ALL_HELD = select(leases.c.annotator, leases.c.item, leases.c.concept).where(leases.c.until > NOW)
+SKIPPED = select(events.c.item, events.c.concept).where(
+    events.c.annotator == ANNOTATOR, events.c.answer == "skip", NOT_UNDONE, _not_answered_later()
+)
 
 
 class Queue:
@@ -55,7 +88,7 @@ class Queue:
         granted: list[bool] = []
         with self.store.database.write(lasting=False) as connection:
             now = self.now()
-            connection.execute(delete(leases).where(leases.c.until <= now))
+            quickly(connection, END_EXPIRED, {"now": now})
             who, closed = self._who(connection, wanted)
             for group in groups:
                 free = bool(group) and all(
@@ -68,25 +101,21 @@ class Queue:
             until = now + self.seconds
             rows = dict.fromkeys(e for group, free in zip(groups, granted, strict=True) if free for e in group)
             if rows:
-                connection.execute(
-                    leases.insert(),
-                    [{"item": i, "concept": c, "annotator": annotator, "until": until} for i, c in rows],
-                )
+                new = [{"item": i, "concept": c, "annotator": annotator, "until": until} for i, c in rows]
+                quickly(connection, LEASE, *new)
         return granted
 
     def _who(self, connection: Connection, of_items: Sequence[int]) -> tuple[dict[Entry, set[str]], set[Entry]]:
         """Who holds or has answered each entry of some items, and which entries are settled."""
         who: dict[Entry, set[str]] = defaultdict(set)
         closed: set[Entry] = set()
-        for part in chunks(of_items):
-            held = select(leases.c.item, leases.c.concept, leases.c.annotator).where(leases.c.item.in_(part))
-            for item, concept, annotator in connection.execute(held):
-                who[item, concept].add(annotator)
-            said = live(events.c.item, events.c.concept, events.c.annotator, events.c.settles)
-            for item, concept, annotator, settles in connection.execute(said.where(events.c.item.in_(part))):
-                who[item, concept].add(annotator)
-                if settles:
-                    closed.add((item, concept))
+        asked = {"of_items": json.dumps(of_items)}
+        for item, concept, annotator in quickly(connection, HOLDING, asked):
+            who[item, concept].add(annotator)
+        for item, concept, annotator, settles in quickly(connection, SAID, asked):
+            who[item, concept].add(annotator)
+            if settles:
+                closed.add((item, concept))
         return who, closed
 
     def release(self, annotator: str, entries: Iterable[Entry]) -> None:
@@ -94,13 +123,20 @@ class Queue:
         with self.store.database.write(lasting=False) as connection:
             end_leases(connection, annotator, list(entries))
 
-    def held(self, annotator: str) -> list[tuple[int, int, float]]:
-        """The annotator's leases that have not ended: item, concept, until when; the oldest first."""
-        own = select(leases.c.item, leases.c.concept, leases.c.until)
-        own = own.where(leases.c.annotator == annotator, leases.c.until > self.now())
+    def own(self, annotator: str) -> tuple[list[tuple[int, int, float]], set[Entry]]:
+        """The annotator's leases that have not ended (item, concept, until when; the oldest first), and their skips."""
         with self.store.database.read() as connection:
-            rows = connection.execute(own.order_by(leases.c.until, leases.c.item, leases.c.concept)).all()
-        return [(item, concept, until) for item, concept, until in rows]
+            held = quickly(connection, HELD, {"who": annotator, "now": self.now()}).fetchall()
+            skipped = quickly(connection, SKIPPED, {"who": annotator}).fetchall()
+        return [(item, concept, until) for item, concept, until in held], {(item, concept) for item, concept in skipped}
+
+    def held(self, annotator: str) -> list[tuple[int, int, float]]:
+        """The annotator's leases that have not ended."""
+        return self.own(annotator)[0]
+
+    def skipped(self, annotator: str) -> set[Entry]:
+        """What the annotator skipped and has not answered since: it goes to the back."""
+        return self.own(annotator)[1]
 
     def taken(self) -> tuple[Index, Index]:
         """The entries that nobody else may get now: enough hold or have answered them, or one settled them."""
@@ -123,29 +159,10 @@ class Queue:
 
     def _told(self) -> tuple[Agreement, dict[str, int]]:
         """Who holds or has answered each entry (those who only hold it say -1), and the numbers of the annotators."""
-        held = select(leases.c.annotator, leases.c.item, leases.c.concept).where(leases.c.until > self.now())
         with self.store.database.read() as connection:
-            rows = connection.execute(held).all()
+            rows = connection.execute(ALL_HELD, {"now": self.now()}).all()
         ledger = self.store.ledger()  # after the leases: an answer ends a lease, and must not be missed between them
         names = {name: number for number, name in enumerate(ledger.names)}
         holders = np.array([(names.setdefault(who, len(names)), i, c, -1, 0) for who, i, c in rows], np.intp)
         columns = zip(ledger.live.columns(), holders.reshape(-1, 5).T, strict=True)
         return agreed(Opinions(*(np.append(said, more).astype(said.dtype) for said, more in columns))), names
-
-    def skipped(self, annotator: str) -> set[Entry]:
-        """What the annotator skipped and has not answered since: it goes to the back."""
-        later = events.alias("later")
-        undoing = events.alias("undoing_later")
-        answered = exists().where(
-            later.c.item == events.c.item,
-            later.c.concept == events.c.concept,
-            later.c.annotator == annotator,
-            later.c.seq > events.c.seq,
-            later.c.answer.in_(("yes", "no")),
-            ~exists().where(undoing.c.undoes == later.c.seq),
-        )
-        skips = select(events.c.item, events.c.concept).where(
-            events.c.annotator == annotator, events.c.answer == "skip", NOT_UNDONE, ~answered
-        )
-        with self.store.database.read() as connection:
-            return {(item, concept) for item, concept in connection.execute(skips)}

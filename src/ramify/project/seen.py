@@ -110,7 +110,8 @@ class Seen:
     def stages(self, learner: Refine, items: Index) -> tuple[Floats, torch.Tensor, torch.Tensor]:
         """Features, P(c | x), and what the regressions say given the parent, as far as the leading directions tell."""
         phi = self.phi[items].astype(np.float64)
-        given = phi @ (learner.fine_.weights @ self.directions).T + learner.fine_.biases
+        weights, biases = learner.fine_.weights, learner.fine_.biases
+        given = np.linalg.multi_dot([phi, self.directions.T, weights.T]) + biases  # in the cheapest order
         return phi, torch.from_numpy(self.coarse[items].astype(np.float64)), torch.from_numpy(given)
 
 

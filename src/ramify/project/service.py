@@ -99,14 +99,13 @@ class Service:
             raise RamifyError(f"the mode is {', '.join(MODES)}, not {mode!r}")
         if not 1 <= count <= 50:
             raise RamifyError(f"ask for 1 to 50 questions at a time, not {count}")
-        held = self.queue.held(annotator)
+        held, skipped = self.queue.own(annotator)
         if self._modes.setdefault(annotator, mode) != mode:  # screens of another mode are given back
             self._modes[annotator] = mode
             self.queue.release(annotator, [(item, concept) for item, concept, _ in held])
             held = []
         tasks = self.tasks.regrouped(held, mode)[:count]
         if len(tasks) < count and not self._used_up():
-            skipped = self.queue.skipped(annotator)
             refused = 0
             while len(tasks) < count and refused < 20:
                 picked = self._pick(annotator, mode, skipped)
@@ -179,10 +178,10 @@ class Service:
         entries = [self._entry(each) for each in answers]
         if not entries or not key:
             raise RamifyError("an answer needs a key of its own and at least one entry")
-        before = self.store.last_event()
-        events = self.store.record(key, annotator, entries, model=self.model.version, settles=settles)
+        request = (key, annotator, entries)
+        ((events, new),) = self.store.record_all([request], model=self.model.version, settles=settles)
         deduced = 0
-        if events and events[0].seq > before:  # not the same request again
+        if new:
             deduced = self._apply([(item, concept) for item, concept, _ in entries])
         return {"saved": len(events), "deduced": deduced, "events": [event.seq for event in events]}
 
@@ -323,23 +322,16 @@ def apply_values(labels: Labels, imported: Labels, items: Index, concepts: Index
 
     A person's answer about the very cell that was imported outranks the import: the coarse label was wrong.
     """
-    was = np.array([imported.states(i, c)[0, 0] for i, c in zip(items, concepts, strict=True)])
-    said = np.array([_asserted(imported, i, c) for i, c in zip(items, concepts, strict=True)])
-    for item, concept, value, state, own in zip(
-        items.tolist(), concepts.tolist(), values.tolist(), was.tolist(), said.tolist(), strict=True
-    ):
-        if value == UNKNOWN:
-            labels.retract(item, concept, "annotated")
-            if own:
-                labels.record(item, concept, int(state), "imported")
-            continue
-        labels.record(item, concept, value, "annotated")
-        if own and state != value:
-            labels.retract(item, concept, "imported")
-
-
-def _asserted(labels: Labels, item: int, concept: int) -> bool:
-    return bool(labels.sources(item, concept)[0, 0] == Source.IMPORTED)
+    own, rows = np.unique(items, return_inverse=True)
+    about, columns = np.unique(concepts, return_inverse=True)
+    was = imported.states(own, about)[rows, columns]
+    asserted = imported.sources(own, about)[rows, columns] == Source.IMPORTED
+    said = values != UNKNOWN
+    labels.retract(items[~said], concepts[~said], "annotated")
+    back, wrong = asserted & ~said, asserted & said & (was != values)
+    labels.record(items[back], concepts[back], was[back], "imported")
+    labels.retract(items[wrong], concepts[wrong], "imported")
+    labels.record(items[said], concepts[said], values[said], "annotated")
 
 
 def _name(annotator: str) -> str:

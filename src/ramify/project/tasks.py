@@ -63,7 +63,8 @@ class Tasks:
         numbers = [store.number_of[concept] for _, concept in entries]
         parent = int(taxonomy.parents[numbers[0]])
         about = parent if mode == "group" and parent >= 0 else numbers[0]
-        items = self.items([item for item, _ in entries])
+        examples = self._examples(numbers, {item for item, _ in entries})
+        items = self.items([item for item, _ in entries] + [item for _, item in examples])
         return {
             "task": f"{mode}:{entries[0][0]}:{'-'.join(str(concept) for _, concept in entries[:1])}:{len(entries)}",
             "mode": mode,
@@ -76,7 +77,7 @@ class Tasks:
             "entries": [
                 {"item": item, **concept_of(store, number)} for (item, _), number in zip(entries, numbers, strict=True)
             ],
-            "examples": self._examples(numbers, {item for item, _ in entries}),
+            "examples": [{"concept": int(store.id_of[number]), "item": items[item]} for number, item in examples],
             "guess": self._guess(entries, numbers),
             "model": self.service.model.version,
             "until": until,
@@ -86,16 +87,18 @@ class Tasks:
         """Items as the page shows them."""
         return {item.number: as_shown(item) for item in self.service.store.items(sorted(set(numbers)))}
 
-    def _examples(self, concepts: Sequence[int], asked: set[int]) -> list[dict[str, Any]]:
-        chosen: list[tuple[int, int]] = []
-        labels = self.service.labels
-        for concept in dict.fromkeys(concepts):
-            known = [item for item in reversed(self.positives[concept]) if item not in asked]
-            known = [item for item in known if labels.states(item, concept)[0, 0] == RELEVANT][:EXAMPLES]
-            chosen += [(concept, item) for item in known]
-        shown = self.items([item for _, item in chosen[:ALL_EXAMPLES]])
-        id_of = self.service.store.id_of
-        return [{"concept": int(id_of[concept]), "item": shown[item]} for concept, item in chosen[:ALL_EXAMPLES]]
+    def _examples(self, concepts: Sequence[int], asked: set[int]) -> list[tuple[int, int]]:
+        """Known positives: concepts (taxonomy numbers) and items, none of those that are asked about."""
+        wanted = {c: [i for i in reversed(self.positives[c]) if i not in asked] for c in dict.fromkeys(concepts)}
+        numbers = sorted({item for items in wanted.values() for item in items})
+        row_of = {item: row for row, item in enumerate(numbers)}
+        states = self.service.labels.states(numbers, list(wanted))  # at once: every look waits for its turn
+        chosen = [
+            (concept, item)
+            for column, (concept, items) in enumerate(wanted.items())
+            for item in [one for one in items if states[row_of[one], column] == RELEVANT][:EXAMPLES]
+        ]
+        return chosen[:ALL_EXAMPLES]
 
     def _guess(self, entries: Entries, numbers: Sequence[int]) -> dict[str, float]:
         found = self.service.model.guesses(np.array([item for item, _ in entries]), np.array(numbers))

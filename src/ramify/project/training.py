@@ -72,13 +72,14 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C in the server's terminal is not meant for it
+        # Ctrl-C in the server's terminal is not meant for it; in another session, Linux would ignore its low priority.
+        process_group=0,
     )
 
 
 def main(folder: str) -> int:
     """Train; how it went stands in the database, for the service that waits."""
-    os.nice(10)
+    os.nice(19)
     with Store(folder) as store:
         try:
             train(store)

@@ -1,6 +1,7 @@
 """Views: what a service shows besides questions. Counts and lists are renewed in the background and then only read."""
 
 import math
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 STATES = {"yes": 1, "no": 0, "unknown": -1}
 WORDS = {value: word for word, value in STATES.items()}
 SOURCES = ("unknown", "imported", "annotated", "deduced")
-ROWS = 8192
+ROWS = 2048  # items that are looked at together
 LONGEST_PAGE = 200
 
 
@@ -52,16 +53,21 @@ class Views:
                 return
             self._changed = False
         service = self.service
-        taxonomy = service.store.taxonomy
         with service._lock:
-            yes, no, unknown = service.labels.counts()
-        self._counts = [
-            {**concept_of(service.store, n), "yes": int(yes[n]), "no": int(no[n]), "unknown": int(unknown[n])}
-            for n in taxonomy.preorder.tolist()
-        ]
+            contents, labels = service.store.contents, service.labels
+        taxonomy = contents.taxonomy
+        yes, no, unknown = np.zeros((3, len(taxonomy)), np.intp)
+        torn: list[str] = []
+        for first in range(0, len(labels), ROWS):
+            part = labels.take(np.arange(first, min(first + ROWS, len(labels))))  # the rest happens without the lock
+            for total, more in zip((yes, no, unknown), part.counts(), strict=True):
+                total += more
+            torn += [str(replace(each, item=each.item + first)) for each in part.contradictions()]
+        counted = zip(yes.tolist(), no.tolist(), unknown.tolist(), strict=True)
+        count_of = [dict(zip(STATES, counts, strict=True)) for counts in counted]
+        self._counts = [{**concept_of(contents, n), **count_of[n]} for n in taxonomy.preorder.tolist()]
         self._unknown = int(unknown[taxonomy.leaves].sum())
-        with service._lock:
-            self._contradictions = [str(each) for each in service.labels.contradictions()[:1000]]
+        self._contradictions = torn[:1000]
         if not service.tasks.positives:
             self._find_positives()
 

@@ -4,13 +4,17 @@ import ipaddress
 import json
 import mimetypes
 import secrets
+import signal
 import socket
+import sys
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Query, Request
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
@@ -44,6 +48,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
     400: {"model": shape.Problem, "description": "Something the sender can mend."},
     422: {"model": shape.Problem, "description": "A value of the wrong kind or size."},
 }
+THREADS = 4
 AnnotatorQuery = Annotated[shape.Annotator, Query()]
 SearchText = Annotated[str, Query(max_length=200, pattern=shape.PRINTABLE)]
 Share = Annotated[float, Query(ge=0, le=1)]
@@ -72,6 +77,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         responses=REFUSED,
+        lifespan=_few_threads,
     )
     project = shape.Project(project=_identity(service), name=name, version=__version__).model_dump()
     app.add_middleware(Guard, token=token, hosts=hosts, project=project["project"])
@@ -101,6 +107,13 @@ def create_app(
 
     app.mount("/static", StaticFiles(directory=STATIC))
     return app
+
+
+@asynccontextmanager
+async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
+    """Requests take milliseconds each: a few at a time are done sooner than many that wait for one another."""
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
 
 
 def _identity(service: "Service") -> str:
@@ -213,10 +226,12 @@ def serve(
     """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given."""
     from ramify.project.service import Service
 
+    share_the_machine()
     if token is None and not _is_local(host):
         token = secrets.token_urlsafe(24)
     if token is not None:
         check_token(token)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that whoever ends it ends it tidily
     with _listen(host, port) as listening:
         service = Service(folder, overlap=overlap, budget=budget, train_every=train_every)
         try:
@@ -235,6 +250,16 @@ def serve(
         finally:
             service.close()
     print("Stopped.")
+
+
+def share_the_machine() -> None:
+    """Let answers come first: threads that calculate in the background give way soon, and use one core."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    sys.setswitchinterval(0.0005)
+    torch.set_num_threads(1)
+    threadpool_limits(1)
 
 
 def _is_local(host: str) -> bool:
