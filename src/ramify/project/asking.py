@@ -1,6 +1,7 @@
 """Asking one by one: short lists of the best groups, from which questions are taken while people answer."""
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -33,6 +34,11 @@ class SharedLabels(Labels):
         with self._lock:
             return super().states(items, concepts)
 
+    def unknown(self, items: Any = None) -> tuple[Index, Index]:
+        """As for all labels."""
+        with self._lock:
+            return super().unknown(items)
+
     def take(self, items: Any) -> Labels:
         """As for all labels; what is taken belongs to nobody else."""
         with self._lock:
@@ -50,17 +56,27 @@ class Lists:
 
     @classmethod
     def made(
-        cls, told: Evidence, labels: Labels, answered: Index, excluded: Index, seed: int, *, everything: bool, upto: int
+        cls,
+        told: Evidence,
+        labels: Labels,
+        answered: Index,
+        excluded: Index,
+        seed: int,
+        *,
+        everything: bool,
+        upto: int,
+        pauses: float = 0.0,
     ) -> "Lists":
         """From a sample of the items, which is quick, or from all; the model knows the first ``upto`` items.
 
-        Excluded are entries as item * number of concepts + concept.
+        Excluded are entries as item * number of concepts + concept. With ``pauses`` it waits so many times as long as
+        it works: answers come first.
         """
         numbers = np.arange(upto)
         sample = np.sort(numbers[np.argsort(noise(seed, numbers))[:SAMPLE]])
         pool = Pool(None, labels, np.unique(excluded))
         knowledge = Knowledge.of(told, labels, sample, answered[answered < upto])
-        blocks = _blocks(pool, upto) if everything else [pool.entries(sample)]
+        blocks: Iterable[tuple[Index, Index]] = _blocks(pool, upto, pauses) if everything else [pool.entries(sample)]
         groups = list_groups(told, knowledge, pool, LENGTH, seed, (b for b in blocks if len(b[0])))
         turns = Turns({parent: each.count for parent, each in groups.items()}, seed)
         return cls(groups, turns, everything or upto <= SAMPLE)
@@ -102,8 +118,8 @@ class Lists:
         return None
 
 
-def _blocks(pool: Pool, upto: int) -> Any:
+def _blocks(pool: Pool, upto: int, pauses: float) -> Iterator[tuple[Index, Index]]:
     for first in range(0, upto, BLOCK):
         start = time.monotonic()
         yield pool.entries(slice(first, min(first + BLOCK, upto)))
-        time.sleep(3 * (time.monotonic() - start))  # answers come first
+        time.sleep(pauses * (time.monotonic() - start))

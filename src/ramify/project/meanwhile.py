@@ -18,6 +18,7 @@ ESTIMATE_AFTER = 25  # answers
 TRAIN_AFTER = 100  # answers, where the learner does not take in each at once
 AT_ONCE = 64  # items that are learned together, at most
 LEAST_PAUSE = 1.0  # seconds between two renewals
+PAUSES = 3.0  # times as long as it works, while it looks at all items
 PATIENCE = 20  # times as long as a renewal took, until the next
 
 
@@ -102,7 +103,7 @@ class Meanwhile:
         with self._when_due("lists", stale) as due:
             if due:
                 self.since_list = 0
-                service.list_again(everything=True)
+                service.list_again(everything=True, pauses=PAUSES)
         with self._when_due("estimate", self.since_estimate >= ESTIMATE_AFTER) as due:
             if due:
                 self.since_estimate = 0

@@ -29,7 +29,7 @@ from ramify.taxonomy import Index
 ANSWERS = ("yes", "no", "skip")
 GRID = 12  # items on one screen
 MODES = {"group": 1, "single": 1, "grid": GRID}
-GONE_THROUGH = 5.0  # seconds after which it is worth looking again whether really nothing is left
+SOON = 0.5  # seconds after which it is worth looking again whether really nothing is left
 LONGEST_NAME = 100
 
 
@@ -156,7 +156,7 @@ class Service:
         back = sorted(entry for entry in skipped - taken if entry[1] in number_of)
         back = [e for e in back if self.labels.states(e[0], number_of[e[1]])[0, 0] == UNKNOWN]
         if not back:
-            if time.monotonic() - self._listed_at > GONE_THROUGH:
+            if time.monotonic() > self._list_again_at:
                 self.list_again(everything=True)
             with self._lock:
                 found = self.lists.group(self.labels)
@@ -296,8 +296,9 @@ class Service:
 
     # -- lists ---------------------------------------------------------------------------------------------------------
 
-    def list_again(self, *, everything: bool) -> None:
+    def list_again(self, *, everything: bool, pauses: float = 0.0) -> None:
         """Make new lists; entries that are out with somebody are not on them."""
+        start = time.monotonic()
         items, ids = self.queue.taken()
         with self._lock:
             contents, labels, model = self.store.contents, self.labels, self.model
@@ -309,12 +310,15 @@ class Service:
         excluded = (items * len(labels.taxonomy) + number[ids])[number[ids] >= 0]
         upto = model.upto if model.seen is not None else len(labels)
         told = model.evidence(labels)
-        lists = Lists.made(told, labels, model.answered(), excluded, seed, everything=everything, upto=upto)
+        lists = Lists.made(
+            told, labels, model.answered(), excluded, seed, everything=everything, upto=upto, pauses=pauses
+        )
         with self._lock:
             if contents is self.store.contents:  # else another process added or split meanwhile: new lists are coming
                 self.lists = lists
                 self.listed_whole = lists.complete
-                self._listed_at = time.monotonic()
+                end = time.monotonic()
+                self._list_again_at = end + max(SOON, 10 * (end - start))
 
 
 def apply_values(labels: Labels, imported: Labels, items: Index, concepts: Index, values: NDArray[np.int8]) -> None:

@@ -183,5 +183,7 @@ def list_groups(
     for parent, mine in wanted.items():
         belongs = (parents[concepts] == parent) & np.isin(items, mine)
         open_count = open_groups[parent]
+        if not belongs.any():  # all of them were answered while others were looked at
+            continue
         found[parent] = Groups(knowledge, chosen, looked, items[belongs], concepts[belongs], open_count, seed)
     return found
