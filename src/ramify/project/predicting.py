@@ -63,7 +63,7 @@ def predict(
 def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
     """The lowest threshold at which predictions are right so often, by leave-one-out on completely known items.
 
-    So often, to be on the safe side, less one standard error: few items say little.
+    So often even less two standard errors (Wilson's bound): few items say little, and it is the luckiest threshold.
     """
     if not 0 < precision <= 1:
         raise RamifyError(f"the precision is a share above 0 and up to 1, not {precision:g}")
@@ -78,7 +78,8 @@ def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> 
     order = np.argsort(-probabilities, axis=None)
     count = np.arange(1, len(order) + 1)
     share = np.cumsum((truth == RELEVANT).ravel()[order]) / count
-    safe = (share + 0.5 / count - np.sqrt(share * (1 - share) / count + 0.25 / count**2)) / (1 + 1 / count)  # Wilson's
+    middle, spread = share + 2 / count, 2 * np.sqrt(share * (1 - share) / count + 1 / count**2)
+    safe = (middle - spread) / (1 + 4 / count)
     reached = np.flatnonzero(safe >= precision)
     if not len(reached):
         raise RamifyError(
