@@ -220,7 +220,7 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
 
     def arguments(out):
-        sizes = ["--warm", "6", "--batch", "3", "--rounds", "5", "--seeds", "2", "--engine", "serial", "--resume"]
+        sizes = ["--warm", "6", "--batch", "3", "--rounds", "12", "--seeds", "3", "--engine", "serial", "--resume"]
         return ["simulate", source, "--strategies", "uncertainty", *sizes, "--out", str(out), "--json", f"{out}.json"]
 
     result = CliRunner().invoke(app, arguments(whole))
