@@ -247,9 +247,9 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
         assert (whole / f"{name}.svg").stat().st_size > 5000
     found = written["whole"]
     assert (found["command"], found["data"], found["learner"]) == ("simulate", source, "refine")
-    assert [list(row) for row in found["rows"]] == [ROW] * (2 * 2 * 6)
+    assert [list(row) for row in found["rows"]] == [ROW] * (2 * 3 * 13)
     areas = []
-    for seed in (0, 1):
+    for seed in (0, 1, 2):
         curve = [row for row in found["rows"] if (row["strategy"], row["seed"]) == ("uncertainty", seed)]
         areas.append(curve_auc([row["answers"] for row in curve], [row["p@1"] for row in curve]))
     random, uncertainty = found["summary"]

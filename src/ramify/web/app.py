@@ -242,7 +242,13 @@ def serve(
             if open_browser:
                 webbrowser.open(link)
             config = uvicorn.Config(
-                app, loop="asyncio", workers=1, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+                app,
+                loop="asyncio",
+                workers=1,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=3,
             )
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:
