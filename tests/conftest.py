@@ -1,5 +1,6 @@
-"""Where the real data lies, for the tests that use it."""
+"""Where the real data lies, for the tests that use it, and what all tests need."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,3 +19,7 @@ def real_bundle():
         return found
 
     return path
+
+
+# Started in the background of a script, pytest would ignore Ctrl-C, and so would all processes that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
