@@ -1,10 +1,10 @@
 """Asking one by one: short lists of the best groups, from which questions are taken while people answer."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ SAMPLE = 8192  # items from which the first lists are made, and from which it is
 BLOCK = 2048  # items that are looked at together: others wait for the labels meanwhile
 LENGTH = 512  # groups of each parent in a list
 LOW = 64  # with fewer left a list is renewed
+
+Rest: TypeAlias = Callable[[float], None]
 
 
 class SharedLabels(Labels):
@@ -65,18 +67,18 @@ class Lists:
         *,
         everything: bool,
         upto: int,
-        pauses: float = 0.0,
+        rest: Rest = lambda worked: None,
     ) -> "Lists":
         """From a sample of the items, which is quick, or from all; the model knows the first ``upto`` items.
 
-        Excluded are entries as item * number of concepts + concept. With ``pauses`` it waits so many times as long as
-        it works: answers come first.
+        Excluded are entries as item * number of concepts + concept. ``rest`` is called now and then, with the seconds
+        that it worked since: answers come first.
         """
         numbers = np.arange(upto)
         sample = np.sort(numbers[np.argsort(noise(seed, numbers))[:SAMPLE]])
         pool = Pool(None, labels, np.unique(excluded))
         knowledge = Knowledge.of(told, labels, sample, answered[answered < upto])
-        blocks: Iterable[tuple[Index, Index]] = _blocks(pool, upto, pauses) if everything else [pool.entries(sample)]
+        blocks: Iterable[tuple[Index, Index]] = _blocks(pool, upto, rest) if everything else [pool.entries(sample)]
         groups = list_groups(told, knowledge, pool, LENGTH, seed, (b for b in blocks if len(b[0])))
         turns = Turns({parent: each.count for parent, each in groups.items()}, seed)
         return cls(groups, turns, everything or upto <= SAMPLE)
@@ -118,8 +120,8 @@ class Lists:
         return None
 
 
-def _blocks(pool: Pool, upto: int, pauses: float) -> Iterator[tuple[Index, Index]]:
+def _blocks(pool: Pool, upto: int, rest: Rest) -> Iterator[tuple[Index, Index]]:
     for first in range(0, upto, BLOCK):
         start = time.monotonic()
         yield pool.entries(slice(first, min(first + BLOCK, upto)))
-        time.sleep(pauses * (time.monotonic() - start))
+        rest(time.monotonic() - start)

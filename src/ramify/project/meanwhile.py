@@ -103,7 +103,7 @@ class Meanwhile:
         with self._when_due("lists", stale) as due:
             if due:
                 self.since_list = 0
-                service.list_again(everything=True, pauses=PAUSES)
+                service.list_again(everything=True, rest=self._rest)
         with self._when_due("estimate", self.since_estimate >= ESTIMATE_AFTER) as due:
             if due:
                 self.since_estimate = 0
@@ -115,6 +115,10 @@ class Meanwhile:
         if every is not None and self.since_training >= every:
             self.since_training = 0
             service.train()
+
+    def _rest(self, worked: float) -> None:
+        if self._closing.wait(PAUSES * worked):
+            raise RamifyError("the service is closing")
 
     @contextlib.contextmanager
     def _when_due(self, what: str, wanted: bool) -> Iterator[bool]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels, Source
 from ramify.project import training
-from ramify.project.asking import Lists, SharedLabels
+from ramify.project.asking import Lists, Rest, SharedLabels
 from ramify.project.meanwhile import Meanwhile
 from ramify.project.model import Model
 from ramify.project.queue import Queue
@@ -296,7 +296,7 @@ class Service:
 
     # -- lists ---------------------------------------------------------------------------------------------------------
 
-    def list_again(self, *, everything: bool, pauses: float = 0.0) -> None:
+    def list_again(self, *, everything: bool, rest: Rest = lambda worked: None) -> None:
         """Make new lists; entries that are out with somebody are not on them."""
         start = time.monotonic()
         items, ids = self.queue.taken()
@@ -310,9 +310,7 @@ class Service:
         excluded = (items * len(labels.taxonomy) + number[ids])[number[ids] >= 0]
         upto = model.upto if model.seen is not None else len(labels)
         told = model.evidence(labels)
-        lists = Lists.made(
-            told, labels, model.answered(), excluded, seed, everything=everything, upto=upto, pauses=pauses
-        )
+        lists = Lists.made(told, labels, model.answered(), excluded, seed, everything=everything, upto=upto, rest=rest)
         with self._lock:
             if contents is self.store.contents:  # else another process added or split meanwhile: new lists are coming
                 self.lists = lists
