@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RELIST_AFTER = 25  # answers
 ESTIMATE_AFTER = 25  # answers
 TRAIN_AFTER = 100  # answers, where the learner does not take in each at once
-AT_ONCE = 64  # items that are learned together, at most
+AT_ONCE = 32  # items that are learned together, at most
 LEAST_PAUSE = 1.0  # seconds between two renewals
 PAUSES = 3.0  # times as long as it works, while it looks at all items
 PATIENCE = 20  # times as long as a renewal took, until the next
