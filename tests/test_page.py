@@ -333,6 +333,7 @@ def test_browsing_and_review(visit, server):
     saved(other)
     other.keyboard.press("Escape")
     expect(other.locator("#to-review")).to_be_visible()
+    settled_in_the_browse_view(page)
     other.get_by_role("button", name="Review").click()
     entry = other.locator(".review-list li", has_text="animal > dog?")
     expect(entry).to_contain_text("Bo: yes")
@@ -345,6 +346,20 @@ def test_browsing_and_review(visit, server):
     other.locator("input[name=low]").fill("50")  # there is no model that could say so
     other.keyboard.press("Enter")
     expect(other.locator("#browse .count")).to_have_text("No item fits these filters.")
+
+
+def settled_in_the_browse_view(page):
+    """What people disagree about is flagged and listed there too; one click settles it, and undo brings it back."""
+    page.get_by_label("State").select_option("disputed")
+    card = page.locator(".found")
+    expect(card).to_contain_text("people disagree")
+    card.get_by_role("button", name="No", exact=True).click()
+    expect(page.locator("#browse .count")).to_have_text("No item fits these filters.")
+    page.get_by_label("State").select_option("no")
+    expect(card).to_contain_text("annotated")
+    page.get_by_role("button", name="Ask").click()
+    page.keyboard.press("u")
+    saved(page)
 
 
 def test_texts_are_never_markup(visit, server):

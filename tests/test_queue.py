@@ -45,7 +45,7 @@ def test_a_group_is_leased_wholly_or_not(store, clock):
     assert queue.lease("bob", [[(0, DOG), (2, DOG)], [(2, DOG)], []]) == [False, True, False]
     assert queue.lease("ann", [[(0, CAT)]]) == [False]  # hers already
     assert queue.lease("cid", [[(3, CAT)], [(3, CAT), (3, DOG)], [(3, DOG), (3, DOG)]]) == [True, False, True]
-    assert queue.held("ann") == [(0, CAT, 1600.0), (0, DOG, 1600.0), (1, CAT, 1600.0)]
+    assert queue.own("ann")[0] == [(0, CAT, 1600.0), (0, DOG, 1600.0), (1, CAT, 1600.0)]
     assert taken(queue) == [(0, CAT), (0, DOG), (1, CAT), (2, DOG), (3, CAT), (3, DOG)]
 
 
@@ -54,10 +54,10 @@ def test_leases_survive_a_restart_and_end_by_themselves(store, clock):
     with Store(store.folder) as again:
         queue = Queue(again, now=clock)
         clock.time += 599
-        assert queue.held("ann") == [(0, CAT, 1600.0)]
+        assert queue.own("ann")[0] == [(0, CAT, 1600.0)]
         assert queue.lease("bob", [[(0, CAT)]]) == [False]
         clock.time += 1
-        assert queue.held("ann") == []
+        assert queue.own("ann")[0] == []
         assert taken(queue) == []
         assert queue.lease("bob", [[(0, CAT)]]) == [True]
 
@@ -67,10 +67,10 @@ def test_answering_and_releasing_end_a_lease(store):
     queue.lease("ann", [[(0, CAT), (0, DOG)], [(1, CAT)]])
     queue.lease("bob", [[(2, CAT)]])
     store.record("k", "ann", [(0, CAT, "yes"), (0, DOG, "skip"), (2, CAT, "no")])
-    assert [entry[:2] for entry in queue.held("ann")] == [(1, CAT)]
-    assert [entry[:2] for entry in queue.held("bob")] == [(2, CAT)]  # another's lease stays
+    assert [entry[:2] for entry in queue.own("ann")[0]] == [(1, CAT)]
+    assert [entry[:2] for entry in queue.own("bob")[0]] == [(2, CAT)]  # another's lease stays
     queue.release("ann", [(1, CAT), (7, CAT)])
-    assert queue.held("ann") == []
+    assert queue.own("ann")[0] == []
     # Answered is taken; skipped is open to all; released as well.
     assert queue.lease("bob", [[(0, CAT)], [(0, DOG)], [(1, CAT)]]) == [False, True, True]
     store.undo("u", "ann")
@@ -81,13 +81,13 @@ def test_skipped_questions_are_known_until_they_are_answered(store):
     queue = Queue(store)
     store.record("1", "ann", [(0, CAT, "yes"), (0, DOG, "skip"), (1, DOG, "skip")])
     store.record("2", "bob", [(0, DOG, "yes"), (2, DOG, "skip")])
-    assert queue.skipped("ann") == {(0, DOG), (1, DOG)}
+    assert queue.own("ann")[1] == {(0, DOG), (1, DOG)}
     store.record("3", "ann", [(1, DOG, "no")])
-    assert queue.skipped("ann") == {(0, DOG)}
+    assert queue.own("ann")[1] == {(0, DOG)}
     store.undo("4", "ann")
-    assert queue.skipped("ann") == {(0, DOG), (1, DOG)}
+    assert queue.own("ann")[1] == {(0, DOG), (1, DOG)}
     store.undo("5", "ann")
-    assert queue.skipped("ann") == set()
+    assert queue.own("ann")[1] == set()
 
 
 def test_overlap_gives_each_question_to_so_many(store, clock):
@@ -188,4 +188,4 @@ def test_the_queue_follows_a_plain_model(tmp_path_factory, moves, overlap):
                 if free:
                     held.update(((concept, who), clock.time + 600) for concept in group)
         expected = sorted((0, c, until) for (c, name), until in held.items() if name == "a" and until > clock.time)
-        assert sorted(queue.held("a")) == expected
+        assert sorted(queue.own("a")[0]) == expected

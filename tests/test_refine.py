@@ -264,12 +264,8 @@ def test_left_out_opinions_are_those_of_a_model_that_never_saw_the_item(data_fix
     assert np.array_equal(states, labels.states(items))
     seen = learner.opinions(features[items], labels.take(items))
     assert np.abs(found - seen)[states >= 0].max() > 0.01  # it is not what the model says of what it learned
-    irrelevant = labels.states(items, taxonomy_parents(labels.taxonomy)) == 0
-    assert (found[irrelevant] == 0).all()
-
-
-def taxonomy_parents(taxonomy):
-    return taxonomy.parents[taxonomy.leaves]
+    taxonomy = labels.taxonomy
+    assert (found[labels.states(items, taxonomy.parents[taxonomy.leaves]) == 0] == 0).all()
 
 
 def test_the_coarse_stage_is_kept_and_found_again(tmp_path, monkeypatch):

@@ -240,7 +240,13 @@ def test_overlap_asks_twice_flags_and_settles(tmp_path):
         assert torn["answers"] == {"ann": "yes", "bob": "no"}
         number = service.store.number_of[entry["concept"]]
         assert service.labels.states(entry["item"], number)[0, 0] == UNKNOWN
+        about = {"concept": entry["concept"], "state": "disputed"}
+        for filters in (about, {"state": "disputed"}):
+            assert [each["item"]["item"] for each in service.browse(**filters)["items"]] == [entry["item"]]
+        assert service.browse(**about)["items"][0]["entries"][0]["disputed"]
+        assert service.browse(**about, query="no such text")["total"] == 0
         service.answer("c", "carol", [{**entry, "answer": "no"}], settles=True)
+        assert service.browse(**about)["total"] == 0
         assert service.labels.states(entry["item"], number)[0, 0] == 0
         assert service.review()["disagreements"] == []
         assert {each["name"] for each in service.status()["annotators"]} == {"ann", "bob", "carol"}
@@ -325,7 +331,7 @@ def test_a_training_that_is_interrupted_says_so(trained, monkeypatch):
     assert trained.status()["training"]["error"] == "it was interrupted"
 
 
-def test_slow_learners_are_trained_again_after_some_answers(tmp_path, monkeypatch):
+def test_slow_learners_are_trained_again_after_some_answers(tmp_path):
     folder = make(tmp_path / "project", warm=12)
     with Store(folder) as store:
         store.set_setting("learner", "noisy-or")

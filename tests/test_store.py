@@ -33,7 +33,7 @@ def test_a_new_project_is_empty_and_marked(tmp_path):
         assert store.model() is store.training() is None
         assert store.curve() == store.events() == store.disagreements() == store.annotators() == []
         assert json.loads((store.folder / "ramify.json").read_text()) == {"format": 1}
-        assert store.values([], []).tolist() == store.items([]) == store.find([]).tolist() == []
+        assert store.values([], []).tolist() == store.items([]) == []
 
 
 def test_folders_that_cannot_become_projects_are_refused(tmp_path, store):
@@ -92,15 +92,12 @@ def test_settings_are_kept(store):
 def test_items_are_added_and_found(store):
     assert len(store) == 3
     assert store.items([2, 0, 2]) == [Item(2, "i2", "text 2", None), Item(0, "i0", "text 0", None), *store.items([2])]
-    assert store.find(["i2", "i0"]).tolist() == [2, 0]
     assert store.all_ids().tolist() == ["i0", "i1", "i2"]
     assert isinstance(store.features(), np.memmap)
     assert store.features().tolist() == [[0, 0], [1, 1], [2, 2]]
     assert store.imported() == store.labels() == coarse(3)
     assert store.search("TEXT 1").tolist() == store.search("i1").tolist() == [1]
     assert store.search("%").tolist() == store.search("\ud800").tolist() == []
-    with pytest.raises(RamifyError, match=r"there is no item with the id 'i7' in .*: check its spelling"):
-        store.find(["i0", "i7"])
     with pytest.raises(RamifyError, match="there is no item 3: items are numbered 0 to 2"):
         store.items([3])
 
@@ -231,7 +228,7 @@ def test_many_items_come_in_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr(adding, "BLOCK", 11)
     with filled(tmp_path, count=2000) as store:
         assert store.features()[:, 1].tolist() == list(range(2000))
-        assert store.find([f"i{n}" for n in range(1999, -1, -1)]).tolist() == list(range(1999, -1, -1))
+        assert store.all_ids().tolist() == [f"i{n}" for n in range(2000)]
         assert [item.id for item in store.items(np.arange(2000))] == store.all_ids().tolist()
         (cat,) = ids(store, "cat")
         store.record("k", "ann", [(n, cat, "yes") for n in range(2000)])

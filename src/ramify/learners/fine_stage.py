@@ -151,7 +151,7 @@ class FineStage:
         """The posterior variance of P(f | parent, x), in units of the prior's, for every concept: items x concepts."""
         found = np.empty((len(features), len(self.ridges)))
         for place, ridge in enumerate(self.ridges):
-            found[:, place] = ridge.variances(self.best, self.features[ridge.slots] @ features.T)
+            found[:, place] = ridge.variances(self.best, ridge.factors.rows[: len(ridge)] @ features.T)
         return found
 
 

@@ -5,13 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from ramify.errors import RamifyError
 from ramify.project.contents import HasContents, get
-from ramify.project.database import chunks, quickly
+from ramify.project.database import quickly
 from ramify.project.schema import NOT_UNDONE, concepts, events, leases
 
 ANSWERS = ("yes", "no", "skip")
@@ -142,16 +140,6 @@ class HasAnswers(HasContents):
                 if len(page) < PAGE:
                     return found
                 after = found[-1].seq
-
-    def events_at(self, seqs: ArrayLike) -> list[Event]:
-        """The events with these sequence numbers, oldest first: what an undo took back, for one."""
-        wanted = np.unique(np.asarray(seqs, np.int64)).tolist()
-        with self.database.read() as connection:
-            return [
-                _event(row)
-                for part in chunks(wanted)
-                for row in connection.execute(select(events).where(events.c.seq.in_(part)).order_by(events.c.seq))
-            ]
 
     def events_about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""

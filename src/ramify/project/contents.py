@@ -1,7 +1,7 @@
 """What a project is about: its taxonomy with stable concept ids, its items, and the files with the rest of them."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.database import Database, among, chunks, quickly
+from ramify.project.database import Database, among, quickly
 from ramify.project.schema import concepts, items, meta
 from ramify.taxonomy import Index, Taxonomy
 
@@ -100,19 +100,6 @@ class HasContents:
                     last = get(connection, "items") - 1
                     raise RamifyError(f"there is no item {number}: items are numbered 0 to {last}")
         return [found[number] for number in wanted]
-
-    def find(self, ids: Iterable[str]) -> Index:
-        """The numbers of the items with these ids, in their order."""
-        wanted = [str(one) for one in ids]
-        found: dict[str, int] = {}
-        with self.database.read() as connection:
-            for part in chunks([one for one in dict.fromkeys(wanted) if sound(one)]):
-                rows = connection.execute(select(items.c.id, items.c.number).where(items.c.id.in_(part)))
-                found.update((one, number) for one, number in rows)
-        for one in wanted:
-            if one not in found:
-                raise RamifyError(f"there is no item with the id {one!r} in {self.folder}: check its spelling")
-        return np.array([found[one] for one in wanted], np.intp)
 
     def search(self, query: str) -> Index:
         """The numbers of all items whose id or text holds some words, large or small letters alike."""

@@ -156,4 +156,4 @@ class Meanwhile:
     def _estimate(self) -> None:
         found = self.service.model.estimate()
         if found:
-            self.service.store.add_curve_point(self.service.views.answers(), found)
+            self.service.store.add_curve_point(self.service.store.count_answers(), found)

@@ -71,17 +71,13 @@ class Model:
         if not isinstance(self.learner, Refine):
             return
         with self.lock:
-            calibration = self.learner._platt  # renewed now and then, by ``estimate``: it takes longer than an answer
             self.learner.partial_fit(features, labels, items=items)
-            self.learner._platt = calibration
 
     def estimate(self) -> dict[str, float]:
-        """Precision@k by leave-one-out; also renews the calibration."""
+        """Precision@k by leave-one-out."""
         if not isinstance(self.learner, Refine):
             return {}
         with self.lock:
-            self.learner._platt = None
-            self.learner.left_out_probabilities()
             return self.learner.estimate()
 
     def guesses(self, items: Index, concepts: Index) -> list[float] | None:

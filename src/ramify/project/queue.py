@@ -124,19 +124,14 @@ class Queue:
             end_leases(connection, annotator, list(entries))
 
     def own(self, annotator: str) -> tuple[list[tuple[int, int, float]], set[Entry]]:
-        """The annotator's leases that have not ended (item, concept, until when; the oldest first), and their skips."""
+        """The annotator's leases that have not ended (item, concept, until when; the oldest first), and their skips.
+
+        What they skipped and have not answered since goes to the back.
+        """
         with self.store.database.read() as connection:
             held = quickly(connection, HELD, {"who": annotator, "now": self.now()}).fetchall()
             skipped = quickly(connection, SKIPPED, {"who": annotator}).fetchall()
         return [(item, concept, until) for item, concept, until in held], {(item, concept) for item, concept in skipped}
-
-    def held(self, annotator: str) -> list[tuple[int, int, float]]:
-        """The annotator's leases that have not ended."""
-        return self.own(annotator)[0]
-
-    def skipped(self, annotator: str) -> set[Entry]:
-        """What the annotator skipped and has not answered since: it goes to the back."""
-        return self.own(annotator)[1]
 
     def taken(self) -> tuple[Index, Index]:
         """The entries that nobody else may get now: enough hold or have answered them, or one settled them."""

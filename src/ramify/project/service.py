@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels, Source
 from ramify.project import training
+from ramify.project.answers import ANSWERS
 from ramify.project.asking import Lists, Rest, SharedLabels
 from ramify.project.meanwhile import Meanwhile
 from ramify.project.model import Model
 from ramify.project.queue import Queue
 from ramify.project.store import Store
-from ramify.project.tasks import Tasks
+from ramify.project.tasks import GRID, Tasks
 from ramify.project.views import Views
 from ramify.taxonomy import Index
 
-ANSWERS = ("yes", "no", "skip")
-GRID = 12  # items on one screen
 MODES = {"group": 1, "single": 1, "grid": GRID}
 SOON = 0.5  # seconds after which it is worth looking again whether really nothing is left
 LONGEST_NAME = 100
@@ -104,7 +103,7 @@ class Service:
             self._modes[annotator] = mode
             self.queue.release(annotator, [(item, concept) for item, concept, _ in held])
             held = []
-        tasks = self.tasks.regrouped(held, mode)[:count]
+        tasks = self.tasks.regrouped(held, mode, count)
         if len(tasks) < count and not self._used_up():
             refused = 0
             while len(tasks) < count and refused < 20:
@@ -166,7 +165,7 @@ class Service:
         return self.tasks.together(back, mode)[0]
 
     def _used_up(self) -> bool:
-        return self.budget is not None and self.views.answers() >= self.budget
+        return self.budget is not None and self.store.count_answers() >= self.budget
 
     # -- answering -----------------------------------------------------------------------------------------------------
 

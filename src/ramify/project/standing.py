@@ -61,11 +61,11 @@ class HasStanding(HasContents):
         ]
 
     def refused_coarse(self) -> list[tuple[int, int, str]]:
-        """Every answer that stands and says no to a concept with finer ones: item, concept, annotator."""
+        """Every answer that says no to a concept with finer ones and that nobody settled: item, concept, annotator."""
         contents, ledger = self.contents, self.ledger()
         inner = contents.id_of[len(contents.taxonomy.leaves) :]
-        said = ledger.agreement.opinions
-        said = said.some(np.flatnonzero((said.values == 0) & np.isin(said.concepts, inner)))
+        said, settled = ledger.agreement.opinions, ledger.agreement.settled[ledger.agreement.lines]
+        said = said.some(np.flatnonzero((said.values == 0) & np.isin(said.concepts, inner) & ~settled))
         listed = zip(said.items.tolist(), said.concepts.tolist(), said.annotators.tolist(), strict=True)
         return [(item, concept, ledger.names[who]) for item, concept, who in listed]
 

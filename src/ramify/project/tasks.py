@@ -12,7 +12,7 @@ from ramify.project.store import Item
 if TYPE_CHECKING:
     from ramify.project.service import Service
 
-GRID = 12
+GRID = 12  # items on one screen
 EXAMPLES = 3  # known positives of a concept
 ALL_EXAMPLES = 12  # on one screen
 REMEMBERED = 8  # positives of each concept, the newest
@@ -48,12 +48,12 @@ class Tasks:
         size = GRID if mode == "grid" else len(taxonomy)
         return [screen[n : n + size] for screen in screens.values() for n in range(0, len(screen), size)]
 
-    def regrouped(self, held: Sequence[tuple[int, int, float]], mode: str) -> list[dict[str, Any]]:
-        """What an annotator holds already, as screens of the mode they are in."""
+    def regrouped(self, held: Sequence[tuple[int, int, float]], mode: str, count: int) -> list[dict[str, Any]]:
+        """What an annotator holds already, as screens of the mode they are in, so many at most."""
         until = {(item, concept): until for item, concept, until in held if concept in self.service.store.number_of}
         return [
             self.task(mode, screen, min(until[entry] for entry in screen))
-            for screen in self.together(list(until), mode)
+            for screen in self.together(list(until), mode)[:count]
         ]
 
     def task(self, mode: str, entries: Entries, until: float) -> dict[str, Any]:

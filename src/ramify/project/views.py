@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ramify.project.service import Service
 
 STATES = {"yes": 1, "no": 0, "unknown": -1}
+DISPUTED = "disputed"  # unknown because annotators disagree
 WORDS = {value: word for word, value in STATES.items()}
 SOURCES = ("unknown", "imported", "annotated", "deduced")
 ROWS = 2048  # items that are looked at together
@@ -41,10 +42,6 @@ class Views:
         self._changed = True
         yes = values == RELEVANT
         self.service.tasks.remember(items[yes].tolist(), concepts[yes].tolist())
-
-    def answers(self) -> int:
-        """How many yes and no answers count."""
-        return self.service.store.count_answers()
 
     def count(self) -> None:
         """Count everything again, if anything changed."""
@@ -96,7 +93,7 @@ class Views:
         named = service.store.model_facts()
         return {
             "items": len(service.labels),
-            "answers": self.answers(),
+            "answers": service.store.count_answers(),
             "budget": service.budget,
             "unknown": self._unknown,
             "concepts": self._counts,
@@ -162,6 +159,7 @@ class Views:
             states = service.labels.states(items, concepts)
             sources = service.labels.sources(items, concepts)
             known = service.labels.take(np.array(items, np.intp))
+        disputed = {(item, concept) for item, concept, _ in service.store.disagreements()}
         found = None
         if learner is not None and features is not None:
             found = opinions(learner, features[items], known)
@@ -175,6 +173,7 @@ class Views:
                     "probability": None if found is None or concept >= leaves else round(float(found[row, concept]), 4),
                     "state": WORDS[int(states[row, place])],
                     "source": SOURCES[int(sources[row, place])],
+                    "disputed": (items[row], int(contents.id_of[concept])) in disputed,
                 }
                 for place, concept in enumerate(concepts.tolist())
             ]
@@ -194,16 +193,19 @@ class Views:
     ) -> dict[str, Any]:
         """Items by what is known or predicted of a concept, and by their id or text."""
         service, store = self.service, self.service.store
-        if state is not None and state not in STATES:
-            raise RamifyError(f"a state is yes, no or unknown, not {state!r}")
+        if state not in (None, DISPUTED, *STATES):
+            raise RamifyError(f"a state is {', '.join(STATES)} or {DISPUTED}, not {state!r}")
         if not (0 <= low <= high <= 1 and offset >= 0 and 1 <= limit <= LONGEST_PAGE):
             raise RamifyError(f"probabilities go from 0 to 1, and a page shows 1 to {LONGEST_PAGE} items")
         if concept is not None and concept not in store.number_of:
             raise RamifyError(f"there is no concept {concept}: see the taxonomy for their ids")
         found = store.search(query) if query else np.arange(len(service.labels))
+        if state == DISPUTED:
+            torn = [item for item, about, _ in store.disagreements() if concept in (None, about)]
+            found = np.intersect1d(found, np.array(torn, np.intp))
         if concept is not None:
             number = store.number_of[concept]
-            if state is not None:
+            if state in STATES:
                 found = found[self._states_of(found, number) == STATES[state]]
             if (low > 0 or high < 1) and number < len(store.taxonomy.leaves):
                 found = found[self._between(found, number, low, high)]

@@ -168,7 +168,7 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
     @app.get("/api/browse", response_model=shape.Page, summary="Find items")
     def browse(
         concept: Annotated[shape.ConceptId | None, Query()] = None,
-        state: shape.State | None = None,
+        state: shape.WantedState | None = None,
         low: Share = 0.0,
         high: Share = 1.0,
         query: SearchText = "",

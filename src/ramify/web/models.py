@@ -20,6 +20,7 @@ Key = Annotated[
 ]
 Mode = Literal["group", "single", "grid"]
 State = Literal["yes", "no", "unknown"]
+WantedState = Literal["yes", "no", "unknown", "disputed"]
 Said = Literal["yes", "no", "skip"]
 
 
@@ -169,6 +170,7 @@ class Entry(Open):
     probability: float | None = None
     state: State
     source: str | None = None
+    disputed: bool = Field(False, description="Annotators disagree; an answer that settles ends it.")
 
 
 class Known(Open):

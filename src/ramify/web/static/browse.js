@@ -1,7 +1,7 @@
 // Browsing: find items by concept, state, probability and text, and correct labels in place.
 
 import { get } from "./api.js";
-import { announce, bar, button, byId, h, itemView, percent, stateMark } from "./dom.js";
+import { announce, bar, button, byId, entryMark, h, itemView, percent } from "./dom.js";
 import { openItem, whyButton, yesNo } from "./item.js";
 
 const PAGE = 24;
@@ -36,7 +36,7 @@ export class Browsing {
       state: h(
         "select",
         { name: "state" },
-        [["", "any state"], ["yes", "yes"], ["no", "no"], ["unknown", "unknown"]].map(([value, text]) =>
+        [["", "any state"], ["yes", "yes"], ["no", "no"], ["unknown", "unknown"], ["disputed", "people disagree"]].map(([value, text]) =>
           option(value, text)
         ),
       ),
@@ -151,7 +151,7 @@ export class Browsing {
   oneEntry(item, entry) {
     const reasons = h("div");
     const correct = async (answer) => {
-      this.send([{ item: item.item, concept: entry.concept, answer }]);
+      this.send([{ item: item.item, concept: entry.concept, answer }], {}, entry.disputed);
       announce(`${entry.path}: ${answer}`);
       await this.settled();
       await this.load();
@@ -162,7 +162,7 @@ export class Browsing {
     return h(
       "div",
       { class: "found-entry" },
-      h("p", null, stateMark(entry.state), entry.source && h("span", { class: "soft source" }, entry.source), chance),
+      h("p", null, entryMark(entry), chance),
       h("p", { class: "row-actions" }, yesNo(entry.state, correct), whyButton(item.item, entry.concept, reasons)),
       reasons,
     );

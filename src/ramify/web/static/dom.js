@@ -49,7 +49,14 @@ export function icon(name) {
 }
 
 // Yes, no or unknown as a sign and a word: never by colour alone.
-export const stateMark = (state) => h("span", { class: `state state-${state}` }, icon(state), state);
+// What is known of an entry and why, or that people disagree about it.
+export function entryMark({ state, source, disputed }) {
+  const reason = disputed ? "people disagree" : source;
+  return [
+    h("span", { class: `state state-${state}` }, icon(state), state),
+    reason && h("span", { class: "soft source" }, reason),
+  ];
+}
 
 export function bar(share) {
   const percent = `${Math.round(share * 1000) / 10}%`;

@@ -1,7 +1,7 @@
 // One item with all its entries: what is known, why, what the model believes; each can be corrected in place.
 
 import { get } from "./api.js";
-import { announce, bar, button, dialog, h, itemView, percent, stateMark } from "./dom.js";
+import { announce, bar, button, dialog, entryMark, h, itemView, percent } from "./dom.js";
 
 // Yes and no beside an entry; the known one is pressed.
 export function yesNo(state, say, words = ["Yes", "No"]) {
@@ -39,7 +39,7 @@ function row(item, entry, correct) {
     "tr",
     null,
     h("th", { scope: "row" }, entry.path),
-    h("td", null, stateMark(entry.state), entry.source && h("span", { class: "soft source" }, entry.source)),
+    h("td", null, entryMark(entry)),
     h(
       "td",
       { class: "chance" },
@@ -97,7 +97,7 @@ export async function openItem(number, { send, settled, first = [], closed = () 
   }
 
   async function correct(entry, answer) {
-    send([{ item: number, concept: entry.concept, answer }]);
+    send([{ item: number, concept: entry.concept, answer }], {}, entry.disputed);
     announce(`${entry.path}: ${answer}`);
     await settled();
     await load();

@@ -69,10 +69,7 @@ export class Reviewing {
     }, words);
   }
 
-  disagreement(one) {
-    const said = Object.entries(one.answers).map(([name, answer]) =>
-      `${name}: ${answer === 1 ? "yes" : answer === 0 ? "no" : answer}`
-    );
+  row(one, said, words) {
     return [
       this.open(one.item, [one.concept]),
       h(
@@ -80,10 +77,17 @@ export class Reviewing {
         null,
         h("strong", null, `${one.path}?`),
         h("span", { class: "soft" }, ` ${one.item.id}`),
-        h("p", null, said.join(" · ")),
+        h("p", null, said),
       ),
-      this.settle(one),
+      this.settle(one, words),
     ];
+  }
+
+  disagreement(one) {
+    const said = Object.entries(one.answers).map(([name, answer]) =>
+      `${name}: ${answer === 1 ? "yes" : answer === 0 ? "no" : answer}`
+    );
+    return this.row(one, said.join(" · "));
   }
 
   contradiction(one) {
@@ -93,16 +97,6 @@ export class Reviewing {
   }
 
   coarse(one) {
-    return [
-      this.open(one.item, [one.concept]),
-      h(
-        "div",
-        null,
-        h("strong", null, `${one.path}?`),
-        h("span", { class: "soft" }, ` ${one.item.id}`),
-        h("p", null, `${one.annotator} says that this label is wrong here.`),
-      ),
-      this.settle(one, ["Label is right", "Label is wrong"]),
-    ];
+    return this.row(one, `${one.annotator} says that this label is wrong here.`, ["Label is right", "Label is wrong"]);
   }
 }
