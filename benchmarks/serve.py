@@ -17,8 +17,8 @@ import numpy as np
 
 from ramify.labels import Labels
 from ramify.learners import coarse_stage
-from ramify.project import training
-from ramify.project.store import Store
+from ramify.project.live import training
+from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
 
 ANNOTATORS, PORT = 50, 8765

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ramify.cli import compare, inspect, simulate
 from ramify.data import benchmark
-from ramify.project.store import Store
-from ramify.project.training import train
-from ramify.readers import scenes
+from ramify.demo import scenes
+from ramify.project.live.training import train
+from ramify.project.store.store import Store
 from ramify.web import serve
 
 SCENES, WARM, BATCH, ROUNDS = 4000, 16, 40, 20

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from ramify.project.service import Service  # noqa: F401  (so that a forked server need not import it)
+from ramify.project.live.service import Service  # noqa: F401  (so that a forked server need not import it)
 from ramify.web import serve
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ramify import Labels, Taxonomy
-from ramify.project.store import Store
+from ramify.project.store.store import Store
 
 HERE = Path(__file__).parent
 TREE = {"animal": ["cat", "dog"], "food": ["apple", "banana"]}

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from ramify.labels import Labels
-from ramify.project.queue import Queue
-from ramify.project.store import Store
+from ramify.project.store.leases import Queue
+from ramify.project.store.store import Store
 
 ENTRIES = 3  # answers of one request
 BATCH = 40  # items of one add

@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramify import RamifyError
-from ramify.project import answers
-from ramify.project.store import Event
+from ramify.project.store import answers
+from ramify.project.store.store import Event
 from store_checks import coarse, filled, ids
 
 

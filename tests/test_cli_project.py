@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ramify.cli import app
 from ramify.errors import RamifyError
-from ramify.project.store import Store
+from ramify.project.store.store import Store
 
 WORDS = {
     "cat": ["purrs", "meows", "whiskers", "kitten"],

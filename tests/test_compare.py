@@ -19,7 +19,7 @@ ROW = {"learner", "ratio", "warm", "seed", "p@1", "p@3", "p@5", "recovery_f1_los
 
 @pytest.fixture
 def scenes_folder(tmp_path):
-    from ramify.readers import scenes
+    from ramify.demo import scenes
 
     scenes.read(160).save(tmp_path / "scenes")
     return tmp_path / "scenes"

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy
 
 from ramify import Labels, RamifyError
-from ramify.project import database, migrations
-from ramify.project.schema import METADATA
-from ramify.project.store import Store, UnavailableError
+from ramify.project.store import database, migrations
+from ramify.project.store.schema import METADATA
+from ramify.project.store.store import Store, UnavailableError
 from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity, process
 
 

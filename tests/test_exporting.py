@@ -10,9 +10,9 @@ import pytest
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.answer_file import answer_from_file
-from ramify.project.exporting import export_events, export_labels, export_predictions
-from ramify.project.store import Store
+from ramify.project.store.store import Store
+from ramify.project.transfer.answer_table import answer_from_file
+from ramify.project.transfer.exporting import export_events, export_labels, export_predictions
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
 
@@ -65,7 +65,7 @@ def test_labels_with_their_unknowns_and_sources(store, tmp_path, ending):
 
 
 def test_exported_labels_are_the_labels(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("ramify.project.exporting.ENTRIES", 7)  # several blocks
+    monkeypatch.setattr("ramify.project.transfer.exporting.ENTRIES", 7)  # several blocks
     answers(store, (0, "cat", "yes"), (2, "food", "yes"), (2, "dog", "no"))
     export_labels(store, tmp_path / "l.jsonl")
     labels, words = store.labels(), {"yes": 1, "no": 0, "unknown": -1}

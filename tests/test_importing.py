@@ -9,8 +9,8 @@ from PIL import Image
 from ramify.embed.pictures import PictureEmbedder, embed_pictures
 from ramify.embed.text import TextEmbedder
 from ramify.errors import RamifyError
-from ramify.project.importing import add, image_folder, init, prepare
-from ramify.project.store import Store
+from ramify.project.store.store import Store
+from ramify.project.transfer.importing import add, image_folder, init, prepare
 
 WORDS = ["cat purrs softly", "dog barks", "red apple", "yellow banana", "cat and dog", "apple pie"]
 

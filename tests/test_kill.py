@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ramify.project.store import Store
+from ramify.project.store.store import Store
 from store_checks import integrity
 from web_projects import text_project
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ramify.project.store import Store
+from ramify.project.store.store import Store
 from web_projects import HOSTILE, LocalServer, Server, text_project, wide_project
 
 CHROMIUM = shutil.which("chromium")

@@ -8,9 +8,9 @@ from PIL import Image, ImageDraw
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from ramify.readers import scenes
-from ramify.readers.icons import ICONS, Pen, draw_icon
-from ramify.readers.scenes import FINE, TAXONOMY, contact_sheet, draw, render
+from ramify.demo import scenes
+from ramify.demo.icons import ICONS, Pen, draw_icon
+from ramify.demo.scenes import FINE, TAXONOMY, contact_sheet, draw, render
 
 TRAINED = 1800  # of the scenes below; the others test
 

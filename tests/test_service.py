@@ -6,10 +6,10 @@ import pytest
 from learner_checks import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
-from ramify.project import training
-from ramify.project.service import Service
-from ramify.project.store import Store
-from ramify.project.views import next_100
+from ramify.project.live import training
+from ramify.project.live.service import Service
+from ramify.project.live.views import next_100
+from ramify.project.store.store import Store
 
 N_ITEMS = 60
 TRUTH = data(n_items=N_ITEMS, warm=N_ITEMS)[1].states()

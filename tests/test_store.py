@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ramify import Labels, RamifyError, Taxonomy
-from ramify.project import adding
-from ramify.project.changing import OutdatedError
-from ramify.project.store import Item, Store, UnavailableError
+from ramify.project.store import adding
+from ramify.project.store.revisions import OutdatedError
+from ramify.project.store.store import Item, Store, UnavailableError
 from store_checks import TAXONOMY, coarse, files, filled, ids
 
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 
 from ramify import RamifyError
-from ramify.project.database import UnavailableError
-from ramify.project.service import Service
+from ramify.project.live.service import Service
+from ramify.project.store.database import UnavailableError
 from ramify.web import create_app
 from ramify.web.app import _link, _listen
 from ramify.web.security import MOST_BYTES

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import uvicorn
 
+from ramify.demo import scenes
 from ramify.labels import Labels
-from ramify.project.service import Service
-from ramify.project.store import Store
-from ramify.readers import scenes
+from ramify.project.live.service import Service
+from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
 from ramify.web import create_app
 from ramify.web.app import _listen

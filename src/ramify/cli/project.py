@@ -54,7 +54,7 @@ def init(
     taxonomy: Annotated[Path, typer.Option(help="A .yaml or .json file of concepts.")],
 ) -> None:
     """Start a project: a new folder with the concepts of a taxonomy."""
-    from ramify.project.importing import init as start
+    from ramify.project.transfer.importing import init as start
 
     with start(folder, taxonomy) as store:
         print(store.taxonomy)
@@ -87,8 +87,8 @@ def add(
     skip_unreadable: SkipUnreadable = False,
 ) -> None:
     """Add items with their labels, all or nothing; adding the same again changes nothing."""
-    from ramify.project.importing import add as add_items
-    from ramify.project.store import Store
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.importing import add as add_items
 
     layout = _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial, complete)
     with Store(folder) as store, _progress(f"{folder} is as it was, and what is embedded is kept") as progress:
@@ -116,7 +116,7 @@ def add(
 def status(folder: Folder) -> None:
     """Show how far a project is: items, answers, what is known of each concept, the model."""
     from ramify.cli.status import show
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
     with Service(folder, background=False) as service:
         show(Console(), folder, service.status(), service.taxonomy())
@@ -130,9 +130,9 @@ def train(
     ] = None,
 ) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
-    from ramify.project.store import Store
-    from ramify.project.training import make_learner
-    from ramify.project.training import train as train_model
+    from ramify.project.live.training import make_learner
+    from ramify.project.live.training import train as train_model
+    from ramify.project.store.store import Store
 
     with Store(folder) as store, _interruptible(f"{folder} keeps the model it had"):
         if learner is not None:
@@ -153,7 +153,7 @@ def suggest(
     kind: Format = None,
 ) -> None:
     """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
     with Service(folder, background=False) as service:
         asked = [
@@ -163,7 +163,7 @@ def suggest(
         print("There is nothing to ask: all entries are known, or being asked of others.")
         return
     if out is not None:
-        from ramify.project.writing import format_of, writing
+        from ramify.project.transfer.tables import format_of, writing
 
         columns = dict.fromkeys(["id", "concept", "answer", "annotator", "content"], "text")
         with writing(out, columns, format_of(out, kind)) as writer:
@@ -193,8 +193,8 @@ def answer(
     annotator: Annotated[str, typer.Option(help="Who answered, where no column annotator says it.")] = "file",
 ) -> None:
     """Take in answers (yes, no, skip) from a table, all or nothing; the same file again changes nothing."""
-    from ramify.project.answer_file import answer_from_file
-    from ramify.project.store import Store
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.answer_table import answer_from_file
 
     with Store(folder) as store:
         done = answer_from_file(store, file, annotator=annotator)
@@ -231,12 +231,12 @@ def predict(
     skip_unreadable: SkipUnreadable = False,
 ) -> None:
     """Write fine labels and probabilities, of the project's items or of new ones; coarse labels help with both."""
-    from ramify.project.embedding import drop_drafts
-    from ramify.project.exporting import export_predictions
-    from ramify.project.importing import prepare
-    from ramify.project.predicting import predict as predictions
-    from ramify.project.store import Store
-    from ramify.project.writing import format_of
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.exporting import export_predictions
+    from ramify.project.transfer.features import drop_drafts
+    from ramify.project.transfer.importing import prepare
+    from ramify.project.transfer.predicting import predict as predictions
+    from ramify.project.transfer.tables import format_of
 
     if threshold is not None and precision is not None:
         raise RamifyError("give either --threshold or --precision, not both")
@@ -277,9 +277,9 @@ def export(
     known: Annotated[bool, typer.Option("--known", help="Only entries that are known.")] = False,
 ) -> None:
     """Write all labels (yes, no or unknown, and why) or all answers to a table."""
-    from ramify.project.exporting import export_events, export_labels
-    from ramify.project.store import Store
-    from ramify.project.writing import format_of
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.exporting import export_events, export_labels
+    from ramify.project.transfer.tables import format_of
 
     kind = format_of(out, kind or (None if out else "jsonl"))
     out = out or Path(f"{folder.resolve().name}-{'events' if events else 'labels'}.{kind}")
@@ -298,7 +298,7 @@ def split(
     exhaustive: Annotated[bool, typer.Option("--exhaustive", help="One of the finer ones always applies.")] = False,
 ) -> None:
     """Divide a fine concept into finer ones; what is known of it stays known."""
-    from ramify.project.store import Store
+    from ramify.project.store.store import Store
 
     with Store(folder) as store:
         store.split(concept, finer, exhaustive=exhaustive)
@@ -344,7 +344,7 @@ def serve(
 @app.command(rich_help_panel=PROJECT)
 def backup(folder: Folder, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new .zip file.")]) -> None:
     """Write a whole project, but for its pictures, to one file; others may go on working."""
-    from ramify.project.store import Store
+    from ramify.project.store.store import Store
 
     with Store(folder) as store:
         store.backup(file)
@@ -354,7 +354,7 @@ def backup(folder: Folder, file: Annotated[Path, typer.Argument(metavar="FILE", 
 @app.command(rich_help_panel=PROJECT)
 def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What backup wrote.")], folder: Folder) -> None:
     """Make a project from a backup, in a new folder."""
-    from ramify.project.store import Store
+    from ramify.project.store.store import Store
 
     Store.restore(file, folder)
     with Store(folder) as store:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ramify.data import Dataset
+from ramify.demo import scenes
 from ramify.errors import RamifyError
-from ramify.readers import scenes
 
 READERS: dict[str, Callable[..., Dataset]] = {"scenes": scenes.read}
 """Sources that have a name instead of a path; ``name:500`` asks for 500 items."""

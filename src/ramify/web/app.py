@@ -24,12 +24,12 @@ from starlette.staticfiles import StaticFiles
 
 from ramify import __version__
 from ramify.errors import RamifyError
-from ramify.project.database import UnavailableError
-from ramify.web import models as shape
+from ramify.project.live import shapes as shape
+from ramify.project.store.database import UnavailableError
 from ramify.web.security import LOCAL_HOSTS, Guard, check_token
 
 if TYPE_CHECKING:
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
 __all__ = ["create_app", "serve"]
 
@@ -224,7 +224,7 @@ def serve(
     open_browser: bool = False,
 ) -> None:
     """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given."""
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
     share_the_machine()
     if token is None and not _is_local(host):

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from ramify.errors import RamifyError
-from ramify.project.contents import HasContents, get
-from ramify.project.database import quickly
-from ramify.project.schema import NOT_UNDONE, concepts, events, leases
+from ramify.project.store.database import quickly
+from ramify.project.store.items import HasContents, get
+from ramify.project.store.schema import NOT_UNDONE, concepts, events, leases
 
 ANSWERS = ("yes", "no", "skip")
 LONGEST = 200  # characters of a key or a name

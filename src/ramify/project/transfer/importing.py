@@ -9,7 +9,8 @@ import numpy as np
 
 from ramify.embed import Embedder
 from ramify.errors import RamifyError
-from ramify.project.embedding import (
+from ramify.project.store.store import Store
+from ramify.project.transfer.features import (
     GIVEN,
     Progress,
     choose_embedder,
@@ -18,7 +19,6 @@ from ramify.project.embedding import (
     given_features,
     keep_embedder,
 )
-from ramify.project.store import Store
 from ramify.readers.folder import read_folder
 from ramify.readers.table import Items, Layout, read_items
 from ramify.taxonomy import Index, Taxonomy

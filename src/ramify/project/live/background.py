@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from ramify.errors import RamifyError
 from ramify.learners import Refine
-from ramify.project.model import Model
+from ramify.project.live.model import Model
 
 if TYPE_CHECKING:
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
 RELIST_AFTER = 25  # answers
 ESTIMATE_AFTER = 25  # answers

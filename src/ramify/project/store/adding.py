@@ -13,10 +13,10 @@ from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.labels import Labels, Source
-from ramify.project.changing import CanChange, OutdatedError
-from ramify.project.contents import name_concepts, put, sound
-from ramify.project.database import chunks
-from ramify.project.schema import items
+from ramify.project.store.database import chunks
+from ramify.project.store.items import name_concepts, put, sound
+from ramify.project.store.revisions import CanChange, OutdatedError
+from ramify.project.store.schema import items
 from ramify.taxonomy import ConceptRef, Index
 
 BLOCK = 1 << 22  # numbers copied or compared at once

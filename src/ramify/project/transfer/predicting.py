@@ -10,9 +10,9 @@ from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, Labels
 from ramify.learners import Learner, Refine
 from ramify.learners.base import ROWS
-from ramify.project.model import Model
-from ramify.project.seen import opinions
-from ramify.project.store import Store
+from ramify.project.live.cache import opinions
+from ramify.project.live.model import Model
+from ramify.project.store.store import Store
 from ramify.taxonomy import Index
 
 FEWEST = 20  # completely known items from which a precision is estimated

@@ -12,7 +12,7 @@ from ramify.data.features import as_features
 from ramify.embed import Embedder, Floats, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
-from ramify.project.store import Store
+from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.labels import Labels
 from ramify.learners import Learner, Refine, load
-from ramify.project.seen import Seen, blind
+from ramify.project.live.cache import Seen, blind
 from ramify.strategies.evidence import Evidence
 from ramify.taxonomy import Index
 

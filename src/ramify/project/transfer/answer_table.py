@@ -7,8 +7,8 @@ from pathlib import Path
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
 from ramify.labels import IRRELEVANT, RELEVANT
-from ramify.project.answers import LONGEST
-from ramify.project.store import Store
+from ramify.project.store.answers import LONGEST
+from ramify.project.store.store import Store
 from ramify.readers.rows import Rows, as_text, is_empty, read_rows
 from ramify.readers.table import yes_or_no
 

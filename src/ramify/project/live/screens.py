@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ramify.labels import RELEVANT
-from ramify.project.store import Item
+from ramify.project.store.store import Item
 
 if TYPE_CHECKING:
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
 GRID = 12  # items on one screen
 EXAMPLES = 3  # known positives of a concept

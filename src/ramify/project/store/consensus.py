@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ramify.labels import Labels
-from ramify.project.agreement import agreement_of_annotators
-from ramify.project.contents import Contents, HasContents
-from ramify.project.ledger import Ledger
+from ramify.project.store.agreement import agreement_of_annotators
+from ramify.project.store.items import Contents, HasContents
+from ramify.project.store.ledger import Ledger
 from ramify.taxonomy import Index
 
 

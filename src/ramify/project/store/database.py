@@ -24,7 +24,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ramify.errors import RamifyError
-from ramify.project.migrations import migrate
+from ramify.project.store.migrations import migrate
 
 BUSY_SECONDS = 10.0
 CHUNK = 900  # values in one query: old builds of SQLite allow 999

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from ramify.errors import RamifyError
-from ramify.project.contents import Contents, HasContents, get, put
+from ramify.project.store.items import Contents, HasContents, get, put
 
 NUMBERED = re.compile(r"\.?(?:features|imported)-(\d+)\.np[yz]")
 

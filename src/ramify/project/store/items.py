@@ -13,8 +13,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.database import Database, among, quickly
-from ramify.project.schema import concepts, items, meta
+from ramify.project.store.database import Database, among, quickly
+from ramify.project.store.schema import concepts, items, meta
 from ramify.taxonomy import Index, Taxonomy
 
 Found = TypeVar("Found")

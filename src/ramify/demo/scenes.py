@@ -10,9 +10,9 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from ramify.data import Dataset
 from ramify.data.bundle import known_labels
 from ramify.data.dataset import TEST, TRAIN
+from ramify.demo.icons import Colour, Pen, draw_icon, mix
 from ramify.embed import FEATURES, embed_pictures
 from ramify.engine import run
-from ramify.readers.icons import Colour, Pen, draw_icon, mix
 from ramify.taxonomy import Taxonomy
 
 __all__ = ["SIDE", "TAXONOMY", "contact_sheet", "draw", "read", "render"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.labels import UNKNOWN, Source
-from ramify.project.store import Store
-from ramify.project.writing import format_of, writing
+from ramify.project.store.store import Store
+from ramify.project.transfer.tables import format_of, writing
 from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["export_events", "export_labels", "export_predictions"]

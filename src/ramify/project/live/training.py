@@ -1,4 +1,4 @@
-"""Training a project's model, in a process of its own: ``python -m ramify.project.training FOLDER``."""
+"""Training a project's model, in a process of its own: ``python -m ramify.project.live.training FOLDER``."""
 
 import os
 import subprocess
@@ -10,8 +10,8 @@ from typing import Any
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import LEARNERS, Learner, Refine
-from ramify.project.seen import Seen
-from ramify.project.store import Store
+from ramify.project.live.cache import Seen
+from ramify.project.store.store import Store
 
 
 def train(store: Store, *, verbose: bool = False) -> int:
@@ -67,7 +67,7 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     """Begin training in another process, on one thread and with low priority: answering must stay quick."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "ramify.project.training", str(folder)],
+        [sys.executable, "-m", "ramify.project.live.training", str(folder)],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
-from ramify.project.agreement import Agreement, Opinions, agreed
-from ramify.project.database import among, quickly
-from ramify.project.schema import events
+from ramify.project.store.agreement import Agreement, Opinions, agreed
+from ramify.project.store.database import among, quickly
+from ramify.project.store.schema import events
 from ramify.taxonomy import Index
 
 VALUES = {"yes": 1, "no": 0, "skip": -1}

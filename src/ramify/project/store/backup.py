@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.project.changing import sync
+from ramify.project.store.revisions import sync
 
 DATABASE, MARK = "project.db", "ramify.json"
 FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK)

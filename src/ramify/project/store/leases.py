@@ -10,11 +10,11 @@ import numpy as np
 from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, delete, exists, select
 
 from ramify.errors import RamifyError
-from ramify.project.agreement import Agreement, Opinions, agreed
-from ramify.project.answers import end_leases
-from ramify.project.database import among, quickly
-from ramify.project.schema import NOT_UNDONE, events, leases, live
-from ramify.project.store import Store
+from ramify.project.store.agreement import Agreement, Opinions, agreed
+from ramify.project.store.answers import end_leases
+from ramify.project.store.database import among, quickly
+from ramify.project.store.schema import NOT_UNDONE, events, leases, live
+from ramify.project.store.store import Store
 from ramify.taxonomy import Index
 
 Entry: TypeAlias = tuple[int, int]

@@ -8,7 +8,7 @@ import numpy as np
 from ramify.labels import IRRELEVANT, RELEVANT, Source
 
 if TYPE_CHECKING:
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
 WORDS = {1: "yes", 0: "no", -1: "unknown"}
 

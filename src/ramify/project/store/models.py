@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from ramify.project.changing import sync
-from ramify.project.contents import HasContents
-from ramify.project.schema import curve, models, trainings
+from ramify.project.store.items import HasContents
+from ramify.project.store.revisions import sync
+from ramify.project.store.schema import curve, models, trainings
 
 KEPT = 3  # models: the newest, and those that another process may still be reading
 

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.project.adding import CanGrow
-from ramify.project.answers import Event, HasAnswers
-from ramify.project.backup import DATABASE, MARK, read_backup, write_backup
-from ramify.project.changing import sync
-from ramify.project.contents import Contents, Item, name_concepts, put
-from ramify.project.database import Database, UnavailableError
-from ramify.project.models import HasModels
-from ramify.project.standing import HasStanding
+from ramify.project.store.adding import CanGrow
+from ramify.project.store.answers import Event, HasAnswers
+from ramify.project.store.backup import DATABASE, MARK, read_backup, write_backup
+from ramify.project.store.consensus import HasStanding
+from ramify.project.store.database import Database, UnavailableError
+from ramify.project.store.items import Contents, Item, name_concepts, put
+from ramify.project.store.models import HasModels
+from ramify.project.store.revisions import sync
 from ramify.taxonomy import Taxonomy
 
 __all__ = ["Contents", "Event", "Item", "Store", "UnavailableError"]

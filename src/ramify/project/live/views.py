@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT
-from ramify.project.reasons import reasons
-from ramify.project.seen import opinions
-from ramify.project.tasks import as_shown, concept_of
+from ramify.project.live.cache import opinions
+from ramify.project.live.reasons import reasons
+from ramify.project.live.screens import as_shown, concept_of
 from ramify.taxonomy import Index
 
 if TYPE_CHECKING:
-    from ramify.project.service import Service
+    from ramify.project.live.service import Service
 
 STATES = {"yes": 1, "no": 0, "unknown": -1}
 DISPUTED = "disputed"  # unknown because annotators disagree

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels, Source
-from ramify.project import training
-from ramify.project.answers import ANSWERS
-from ramify.project.asking import Lists, Rest, SharedLabels
-from ramify.project.meanwhile import Meanwhile
-from ramify.project.model import Model
-from ramify.project.queue import Queue
-from ramify.project.store import Store
-from ramify.project.tasks import GRID, Tasks
-from ramify.project.views import Views
+from ramify.project.live import training
+from ramify.project.live.background import Meanwhile
+from ramify.project.live.model import Model
+from ramify.project.live.screens import GRID, Tasks
+from ramify.project.live.shortlists import Lists, Rest, SharedLabels
+from ramify.project.live.views import Views
+from ramify.project.store.answers import ANSWERS
+from ramify.project.store.leases import Queue
+from ramify.project.store.store import Store
 from ramify.taxonomy import Index
 
 MODES = {"group": 1, "single": 1, "grid": GRID}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify import Labels, RamifyError, Taxonomy
-from ramify.project.queue import Queue
-from ramify.project.store import Store
+from ramify.project.store.leases import Queue
+from ramify.project.store.store import Store
 
 TAXONOMY = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
 CAT, DOG, APPLE, BANANA = 1, 2, 3, 4

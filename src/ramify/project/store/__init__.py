@@ -1,0 +1,1 @@
+"""What lies on disk; nothing here imports a learner."""
