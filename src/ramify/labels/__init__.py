@@ -3,5 +3,17 @@
 from ramify.labels.assertions import Assertions, Contradiction, Source
 from ramify.labels.labels import Labels
 from ramify.labels.matrix import IRRELEVANT, RELEVANT, UNKNOWN
+from ramify.labels.words import ANSWERS, STATES, WORDS
 
-__all__ = ["IRRELEVANT", "RELEVANT", "UNKNOWN", "Assertions", "Contradiction", "Labels", "Source"]
+__all__ = [
+    "ANSWERS",
+    "IRRELEVANT",
+    "RELEVANT",
+    "STATES",
+    "UNKNOWN",
+    "WORDS",
+    "Assertions",
+    "Contradiction",
+    "Labels",
+    "Source",
+]
