@@ -1,0 +1,192 @@
+"""The objectives of all net-trained learners once more, as docs/learners.md states them: loops over entries, float64.
+
+Nothing here calls Ramify's losses, scaling or gradients. An objective is a list of terms (item, concept, target,
+weight); the loss is the sum over terms of weight * (log(1 + exp(z)) - target * z), z being the concept's logit.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ramify.labels import Labels
+from ramify.learners import Learner
+from ramify.taxonomy import Taxonomy
+
+Term = tuple[int, int, float, float]
+
+
+class Objective:
+    """What a learner minimises on these data, and plain gradient descent on it, all items of the pool at once."""
+
+    def __init__(self, learner: Learner, net: torch.nn.Module, features: np.ndarray, labels: Labels) -> None:
+        self.settings: dict[str, Any] = {"name": learner.name, **learner.get_params(deep=False)}
+        self.forward = forward_of(net)
+        self.theta = [value.detach().double().clone() for value in net.parameters()]
+        self.x = torch.tensor((features - features.mean(axis=0)) / features.std(axis=0))
+        self.pseudo: dict[tuple[int, int], float] = {}
+        self.look_at(labels)
+
+    def look_at(self, labels: Labels) -> None:
+        """Take other labels of the same items; pseudo-labels of entries that are still unknown stay as they are."""
+        self.taxonomy, self.n_leaves = labels.taxonomy, len(labels.taxonomy.leaves)
+        self.states = labels.states(None, np.arange(len(self.taxonomy))).tolist()
+        said = labels.assertions()
+        answered = {
+            int(item)
+            for item, concept in zip(said.items, said.concepts, strict=True)
+            if self.taxonomy.parents[concept] >= 0 or concept < self.n_leaves
+        }
+        complete = {n for n, row in enumerate(self.states) if -1 not in row[: self.n_leaves]}
+        everything = range(len(self.states))
+        self.answered = sorted(answered)
+        self.warm = [item for item in everything if item in answered & complete]
+        self.partly = [item for item in everything if item in answered - complete]
+        self.pool = [item for item in everything if item not in self.warm] or list(everything)
+        self.always = self.known_terms()
+        before, rates = self.pseudo, self.rates()
+        self.pseudo = {
+            (item, leaf): before.get((item, leaf), rates[leaf])
+            for item in everything
+            for leaf in range(self.n_leaves)
+            if self.states[item][leaf] == -1
+        }
+
+    def rates(self) -> list[float]:
+        """How often a fine concept is relevant where its parent is, with one more item shared by the siblings."""
+        found = []
+        for leaf in range(self.n_leaves):
+            parent = int(self.taxonomy.parents[leaf])
+            if parent < 0:
+                found.append(0.5)
+            elif follows(self.taxonomy, leaf):
+                found.append(1.0)
+            else:
+                counted = [self.states[n][leaf] for n in self.answered if self.states[n][parent] == 1]
+                counted = [state for state in counted if state != -1]
+                found.append((sum(counted) + 1 / len(self.taxonomy.children(parent))) / (len(counted) + 1))
+        return found
+
+    def step(self) -> float:
+        """One step of gradient descent; returns the loss before it."""
+        if self.settings["name"] == "pseudo-label":
+            self.assign()
+        theta = [value.clone().requires_grad_() for value in self.theta]
+        z = self.forward(theta, self.x)
+        loss = entropy(z, self.terms(z.detach().numpy()))
+        gradients = torch.autograd.grad(loss, theta)
+        self.theta = [
+            (value - self.settings["lr"] * gradient).detach() for value, gradient in zip(theta, gradients, strict=True)
+        ]
+        return float(loss.detach())
+
+    def terms(self, z: np.ndarray) -> list[Term]:
+        """The terms of one step, given the logits before it."""
+        if self.settings["name"] in ("fully-supervised", "all-labels", "leml", "factored"):
+            return self.always
+        pool = set(self.pool)
+        return self.always + [(*entry, *self.unknown(*entry, z)) for entry in self.pseudo if entry[0] in pool]
+
+    def known_terms(self) -> list[Term]:
+        """The terms that are the same in every step."""
+        if self.settings["name"] in ("fully-supervised", "all-labels"):
+            return self.known(self.answered, 1.0)
+        terms = self.known(self.pool, 1.0)
+        for replayed in (self.warm, self.partly):
+            terms += self.known(replayed, self.settings["warm_weight"])
+        return terms
+
+    def known(self, items: list[int], weight: float) -> list[Term]:
+        """The mean over items of the loss of what is known of them."""
+        if self.settings["name"] == "factored":
+            asked = [(item, concept) for item in items for concept in range(len(self.taxonomy))]
+            asked = [
+                (item, concept)
+                for item, concept in asked
+                if not follows(self.taxonomy, concept)
+                and (self.taxonomy.parents[concept] < 0 or self.states[item][self.taxonomy.parents[concept]] == 1)
+            ]
+        else:
+            asked = [(item, leaf) for item in items for leaf in range(self.n_leaves)]
+        return [
+            (item, concept, float(self.states[item][concept]), weight / len(items))
+            for item, concept in asked
+            if self.states[item][concept] != -1
+        ]
+
+    def unknown(self, item: int, leaf: int, z: np.ndarray) -> tuple[float, float]:
+        """The target and the weight of an unknown entry of the pool."""
+        share = 1 / len(self.pool)
+        if self.settings["name"] == "one-class":
+            return 1.0, self.settings["unknown_weight"] * share
+        if self.settings["name"] == "pseudo-label":
+            return self.pseudo[item, leaf], share
+        return self.posterior(item, leaf, 1 / (1 + np.exp(-z[item]))), share
+
+    def posterior(self, item: int, leaf: int, p: np.ndarray) -> float:
+        """P(leaf), given that some leaf is relevant below its nearest relevant ancestor with exhaustive children."""
+        above = int(self.taxonomy.parents[leaf])
+        while above >= 0:
+            branch = [above, *self.taxonomy.descendants(above).tolist()]
+            exhaustive = all(self.taxonomy.exhaustive[n] for n in branch if n >= self.n_leaves)
+            if self.states[item][above] == 1 and exhaustive:
+                none = 1.0
+                for n in branch:
+                    if n < self.n_leaves:
+                        none *= 1 - (p[n] if self.states[item][n] == -1 else self.states[item][n])
+                return float(p[leaf] / (1 - none))
+            above = int(self.taxonomy.parents[above])
+        return float(p[leaf])
+
+    def assign(self) -> None:
+        """Algorithm 1: a virtual step under the current pseudo-labels, then 1 where more of the label would help."""
+        theta = [value.clone().requires_grad_() for value in self.theta]
+        labels = [
+            [self.pseudo.get((item, leaf), float(state)) for leaf, state in enumerate(row[: self.n_leaves])]
+            for item, row in enumerate(self.states)
+        ]
+        y = torch.tensor(labels, dtype=torch.float64, requires_grad=True)
+        z = self.forward(theta, self.x)
+        loss = (log_one_plus_exp(z[self.pool]) - y[self.pool] * z[self.pool]).sum() / len(self.pool)
+        gradients = torch.autograd.grad(loss, theta, create_graph=True)
+        virtual = [value - self.settings["alpha"] * part for value, part in zip(theta, gradients, strict=True)]
+        warm_loss = entropy(self.forward(virtual, self.x), self.known(self.warm, 1.0))
+        (slope,) = torch.autograd.grad(warm_loss, y)
+        for (item, leaf), before in self.pseudo.items():
+            towards = 1.0 if slope[item, leaf] <= 0 else 0.0
+            if self.settings["assignment"] == "smooth":
+                towards = before + self.settings["smoothing"] * (towards - before)
+            self.pseudo[item, leaf] = towards
+
+
+def entropy(z: Tensor, terms: list[Term]) -> Tensor:
+    """The loss of some terms."""
+    items, concepts, targets, weights = (list(part) for part in zip(*terms, strict=True))
+    chosen, y = z[items, concepts], torch.tensor(targets, dtype=z.dtype)
+    return (torch.tensor(weights, dtype=z.dtype) * (log_one_plus_exp(chosen) - y * chosen)).sum()
+
+
+def log_one_plus_exp(z: Tensor) -> Tensor:
+    """Plainly: logits of these tests are small."""
+    return (1 + z.exp()).log()
+
+
+def follows(taxonomy: Taxonomy, concept: int) -> bool:
+    """Is it the one child of an exhaustive parent?"""
+    parent = int(taxonomy.parents[concept])
+    return parent >= 0 and bool(taxonomy.exhaustive[parent]) and len(taxonomy.children(parent)) == 1
+
+
+def forward_of(net: torch.nn.Module) -> Any:
+    """The logits as a function of weights and biases in the net's order; a hidden layer ends with a ReLU."""
+    named = [name for name, _ in net.named_parameters()]
+
+    def logits(theta: list[Tensor], x: Tensor) -> Tensor:
+        for place, name in enumerate(named):
+            x = x @ theta[place].T if name.endswith("weight") else x + theta[place]
+            if name.endswith("bias") and place < len(named) - 1:  # the thin layer of a low rank has none
+                x = x.clamp_min(0)
+        return x
+
+    return logits
