@@ -95,6 +95,20 @@ def test_a_reference_that_gains_nothing_gives_no_factor():
     assert progression.summary(rows)[1]["answers_factor_vs_random"] is None
 
 
+def test_areas_are_over_the_range_that_all_runs_have_in_common():
+    """A strategy that has nothing left to ask keeps what it has reached, up to the answers of the longest run."""
+    rows = rows_of("random", 0, [0.0, 0.2, 0.4, 0.6, 0.8])
+    rows += rows_of("short", 0, [0.0, 0.4, 0.4])  # alone, up to 200 answers, its area would be 0.3
+    rows += rows_of("short", 1, [0.5])
+    random, short = progression.summary(rows)
+    assert random["auc_p@1"] == pytest.approx(0.4)
+    first = (0.2 + 0.4 + 0.4 + 0.4) / 4
+    assert short["auc_p@1"] == pytest.approx((first + 0.5) / 2)
+    assert short["auc_p@1_std"] == pytest.approx(np.std([first, 0.5], ddof=1))
+    assert short["auc_p@1_vs_random"] == pytest.approx(first - 0.4)
+    assert short["answers"] == 100  # where its runs ended is still said
+
+
 def test_both_references_and_paired_differences():
     rows = []
     for seed, gain in ((0, 0.1), (1, 0.3)):
@@ -124,15 +138,16 @@ def test_the_table_marks_the_best_and_says_what_is_saved():
     found = progression.summary(rows)
     header, lines = tables.progression(found)
     assert header[:4] == ["strategy", "AUC P@1", "AUC P@3", "AUC P@5"]
-    assert lines[0] == ["random", "0.200", "0.200", "", "1.0", "1.0", "200", "200"]
-    assert lines[1] == ["wise", "**0.350**", "**0.350**", "", "2.0", "20.0", "200", "20"]
+    # Up to the 300 answers of the slow one: random (.1 + .3 + .4) / 3, wise (.2 + .5 + .6) / 3.
+    assert lines[0] == ["random", "0.267", "0.267", "", "1.0", "1.0", "200", "200"]
+    assert lines[1] == ["wise", "**0.433**", "**0.433**", "", "2.0", "20.0", "200", "20"]
     assert lines[2][4:6] == ["-", "-"]
     assert tables.savings(found) == [
         "wise reaches random's P@1 with 2.0x fewer answers and 20.0x fewer item views",
         "poor does not reach random's P@1",
         "slow reaches random's P@1 with 1.5x more answers and 1.5x more item views",
     ]
-    assert tables.paired(found)[1][0] == ["wise", "+0.1500", "+0.1500", "", "-", "-"]
+    assert tables.paired(found)[1][0] == ["wise", "+0.1667", "+0.1667", "", "-", "-"]
 
 
 def test_the_table_fits_a_terminal():

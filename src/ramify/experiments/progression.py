@@ -111,6 +111,8 @@ def factors(curve: MeanCurve, reference: MeanCurve) -> tuple[float | None, float
 def summary(rows: Rows) -> list[dict[str, Any]]:
     """A row for each strategy: AUC with its spread over seeds, paired with random's, and what it saves.
 
+    All areas are over the same range of answers: a run that ended early keeps its last value up to the common end.
+
     >>> row = {"strategy": "random", "seed": 0, "p@3": None, "p@5": None}
     >>> before = {**row, "round": 0, "answers": 0, "item_views": 0, "p@1": 0.5}
     >>> found = summary([before, {**row, "round": 1, "answers": 10, "item_views": 9, "p@1": 0.75}])[0]
@@ -118,7 +120,8 @@ def summary(rows: Rows) -> list[dict[str, Any]]:
     (0.625, None, None, 1.0, 9.0)
     """
     runs = by_strategy(rows)
-    areas = {name: {seed: _areas(run) for seed, run in seeds.items()} for name, seeds in runs.items()}
+    end = max((row["answers"] for row in rows), default=0)
+    areas = {name: {seed: _areas(run, end) for seed, run in seeds.items()} for name, seeds in runs.items()}
     curves = {name: mean_curve(list(seeds.values()), "p@1") for name, seeds in runs.items()}
     return [
         {
@@ -134,14 +137,16 @@ def summary(rows: Rows) -> list[dict[str, Any]]:
     ]
 
 
-def _areas(run: Rows) -> dict[str, float | None]:
-    """The area under each of a run's curves."""
-    found: dict[str, float | None] = {}
+def _areas(run: Rows, end: float) -> dict[str, float | None]:
+    """The area under each of a run's curves, from its first answer to the end that all runs have in common."""
+    areas: dict[str, float | None] = {}
     for metric in METRICS:
         measured = [row for row in run if row[metric] is not None]
         answers, values = [row["answers"] for row in measured], [row[metric] for row in measured]
-        found[f"auc_{metric}"] = curve_auc(answers, values) if measured else None
-    return found
+        if measured and answers[-1] < end:
+            answers, values = [*answers, end], [*values, values[-1]]
+        areas[f"auc_{metric}"] = curve_auc(answers, values) if measured else None
+    return areas
 
 
 def _paired(areas: dict[int, dict[str, Any]], random: dict[int, dict[str, Any]]) -> list[dict[str, float | None]]:
