@@ -5,43 +5,30 @@ import shutil
 import sys
 from pathlib import Path
 
-from ramify.cli import compare, inspect, simulate
-from ramify.data import benchmark
+from rich.console import Console
+
+from ramify.data import Dataset, benchmark
 from ramify.demo import scenes
+from ramify.experiments.overview import overview
+from ramify.experiments.runs import run_comparison, run_simulation
+from ramify.experiments.tables import as_rich, progression_as_rich
+from ramify.learners import LEARNERS
 from ramify.project.live.training import train
 from ramify.project.store.store import Store
 from ramify.web import serve
 
 SCENES, WARM, BATCH, ROUNDS = 4000, 16, 40, 20
 SERVED = 800  # scenes in the project that the page shows
-STRATEGIES = "random,uncertainty,random-items,expected-gain"
+STRATEGIES = ("random", "uncertainty", "random-items", "expected-gain")
 
 
 def main(folder: Path) -> None:
     """Draw the scenes once, teach all learners from a handful of fine labels, ask for more, and serve the page."""
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / "scenes"
-    if not data.exists():
-        print(f"Drawing {SCENES} scenes ...", flush=True)
-        scenes.read(SCENES).save(data)
-    inspect(str(data))
-    sheet = folder / "scenes.png"
-    scenes.contact_sheet(seed=0, count=24).save(sheet)
-    print(f"\n24 of the scenes are in {sheet}.\n")
-    print(f"Now {WARM} scenes get their fine labels; all others keep only the coarse ones.", flush=True)
-    compare(str(data), warm=str(WARM), seeds=1, out=folder / "compare", json_file=folder / "compare.json")
-    print(f"\nNow strategies choose which questions to ask: {ROUNDS} rounds of {BATCH} answers.", flush=True)
-    simulate(
-        str(data),
-        strategies=STRATEGIES,
-        warm=WARM,
-        batch=BATCH,
-        rounds=ROUNDS,
-        seeds=1,
-        out=folder / "simulate",
-        json_file=folder / "simulate.json",
-        resume=True,  # run again, the demo shows what it found
-    )
+    look_at_data(data, folder / "scenes.png")
+    compare_learners(data, folder)
+    compare_strategies(data, folder)
     project = folder / "project"
     if not project.exists():
         print(f"\nMaking a project of {SERVED} scenes and training its first model ...", flush=True)
@@ -52,13 +39,58 @@ def main(folder: Path) -> None:
     serve(project)
 
 
+def look_at_data(data: Path, sheet: Path) -> None:
+    """Draw the scenes, unless an earlier demo did, and show what they are."""
+    if not data.exists():
+        print(f"Drawing {SCENES} scenes ...", flush=True)
+        scenes.read(SCENES).save(data)
+    Console().print(overview(Dataset.load(data), str(data)), crop=False)
+    scenes.contact_sheet(seed=0, count=24).save(sheet)
+    print(f"\n24 of the scenes are in {sheet}.\n")
+
+
+def compare_learners(data: Path, folder: Path) -> None:
+    """All learners on one draw of the warm set; run again, the demo shows what it found."""
+    print(f"Now {WARM} scenes get their fine labels; all others keep only the coarse ones.", flush=True)
+    done = run_comparison(
+        str(data), list(LEARNERS), [WARM], folder / "compare", seeds=1, json_file=folder / "compare.json", report=say
+    )
+    Console().print(as_rich(done.summary))
+    print(f"The table is in {done.table}, {len(done.figures)} figures are beside it.")
+
+
+def compare_strategies(data: Path, folder: Path) -> None:
+    """Strategies ask a simulated annotator."""
+    print(f"\nNow strategies choose which questions to ask: {ROUNDS} rounds of {BATCH} answers.", flush=True)
+    done = run_simulation(
+        str(data),
+        STRATEGIES,
+        folder / "simulate",
+        warm=WARM,
+        batch=BATCH,
+        rounds=ROUNDS,
+        seeds=1,
+        resume=True,
+        json_file=folder / "simulate.json",
+    )
+    Console().print(progression_as_rich(done.summary))
+    for sentence in done.sentences:
+        print(f"{sentence}.")
+    print(f"The figure is {done.figures[0]}, the table is in {done.table}.")
+
+
+def say(results: list[dict[str, object]], total: int) -> None:
+    """Say how many learners are finished."""
+    print(f"  {len(results)} of {total} learners", flush=True)
+
+
 def make_project(project: Path, pictures: Path) -> None:
     """A project as somebody with pictures and coarse labels would have it: a handful carry fine labels."""
     drawn = benchmark(scenes.read(SERVED), warm=WARM).train
     pictures.mkdir(exist_ok=True)
     names = [f"{number}.png" for number in range(len(drawn))]
-    for name, one in zip(names, drawn.ids, strict=True):
-        scenes.draw(0, int(one.rpartition("-")[2]))[0].save(pictures / name)
+    for name, scene in zip(names, drawn.ids, strict=True):
+        scenes.draw(0, int(scene.rpartition("-")[2]))[0].save(pictures / name)
     draft = project.with_name("project.draft")  # an interrupted demo leaves no half project
     shutil.rmtree(draft, ignore_errors=True)
     with Store.create(draft, drawn.labels.taxonomy) as store:

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 from ramify.cli import app, main
 from ramify.data import Dataset
 from ramify.errors import RamifyError
-from ramify.experiments import progression, simulate, tables
-from ramify.experiments.figures import al_curve, al_curve_views
+from ramify.experiments import figures, progression, simulate, tables
 from ramify.labels import Labels
 from ramify.learners import coarse_stage
 from ramify.metrics import curve_auc
@@ -185,8 +184,7 @@ def test_rows_have_all_metrics_even_where_there_are_too_few_concepts(source, tmp
     assert [row["answers"] for row in found] == [0, 4]
     assert 0 < found[0]["p@3"] <= 1
     assert found[0]["p@5"] is None
-    for figure in (al_curve, al_curve_views):
-        assert [path.suffix for path in figure(found, tmp_path) if path.stat().st_size > 5000] == [".png", ".svg"]
+    assert [axes.get_title() for axes in figures.al_curve(found).axes] == ["P@1", "P@3"]
 
 
 def test_a_run_with_nothing_left_to_ask_says_so(source, tmp_path):
@@ -248,7 +246,8 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
     assert process.returncode == 130
-    assert said == f"Interrupted. All finished rounds are kept in {stopped}: run the same command to go on.\n"
+    last = said.splitlines()[-1]  # a slow machine may have said how far it is
+    assert last == f"Interrupted: all finished rounds are kept in {stopped}. Run the same command to go on."
     assert len(list(stopped.glob("runs/*"))) < 4
     assert CliRunner().invoke(app, arguments(stopped)).exit_code == 0
     written = {out.name: json.loads(out.with_suffix(".json").read_text()) for out in (stopped, whole)}
@@ -257,9 +256,8 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
     assert "uncertainty" in result.output
     assert "random" in result.output
     assert "random" in (whole / "table.md").read_text()
-    for name in ("al_curve", "al_curve_views"):
-        assert (whole / f"{name}.png").stat().st_size > 5000
-        assert (whole / f"{name}.svg").stat().st_size > 5000
+    drawn = {path.name for path in whole.iterdir() if path.suffix in (".png", ".svg")}
+    assert drawn == {"al_curve.png", "al_curve.svg", "al_curve_views.png", "al_curve_views.svg"}
     found = written["whole"]
     assert (found["command"], found["data"], found["learner"]) == ("simulate", source, "refine")
     assert [list(row) for row in found["rows"]] == [ROW] * (2 * 3 * 13)

@@ -1,17 +1,15 @@
 """Commands that look at data sets and repeat the paper's experiments on them."""
 
 import math
-import sys
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ramify.cli.base import EXPERIMENTS, app
+from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
 
@@ -29,23 +27,10 @@ def inspect(
 
         console.print(Text(str(Taxonomy.load(path))))
         return
+    from ramify.experiments.overview import overview
     from ramify.readers import read
-    from ramify.summary import concept_rows, facts
 
-    dataset = read(path, exhaustive=not not_exhaustive)
-    console.print(Text(str(path), style="bold"), soft_wrap=True)
-    grid = Table.grid(padding=(0, 2))
-    for name, fact in facts(dataset):
-        grid.add_row(Text(name, style="dim"), Text(fact))
-    console.print(grid)
-    for contradiction in dataset.labels.contradictions()[:10]:
-        console.print(Text(f"  {contradiction}"), soft_wrap=True)
-    table = Table("concept", box=None, header_style="dim")
-    for column in ("relevant", "irrelevant", "unknown"):
-        table.add_column(column, justify="right")
-    for line, *counts in concept_rows(dataset.labels):
-        table.add_row(Text(line), *(f"{count}" for count in counts))
-    console.print(table)
+    console.print(overview(read(path, exhaustive=not not_exhaustive), path), crop=False)
 
 
 @app.command(rich_help_panel=EXPERIMENTS)
@@ -64,46 +49,28 @@ def compare(
     not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
 ) -> None:
     """Train learners over warm-set sizes and seeds, and print the paper's Table 1/2 for this data set."""
-    import json
-
-    from rich.live import Live
-
-    from ramify.experiments import compare as comparing
-    from ramify.experiments.figures import learning_curves, recovery_curves
-    from ramify.experiments.tables import as_markdown, as_rich, comparison
+    from ramify.experiments.compare import summary
+    from ramify.experiments.runs import run_comparison
+    from ramify.experiments.tables import as_rich
 
     sizes = _numbers(warm if warm is not None else ratios, "--warm" if warm is not None else "--ratios")
-    cells = comparing.plan(path, _names(learners), sizes, warm is None, seeds, not not_exhaustive)
     out = out or Path("ramify-compare", Path(path).stem)
-    _check_json(json_file)
-    start = time.monotonic()
-
-    def title(done: int, at_start: list[int]) -> str:
-        at_start.append(done)
-        left = (time.monotonic() - start) / max(1, done - at_start[0]) * (len(cells) - done)
-        rest = f", about {left / 60:.0f} min left" if done > at_start[0] and done < len(cells) else ""
-        return f"{path}: {done} of {len(cells)} cells{rest}"
-
-    seen: list[int] = []
-    try:
-        with Live(console=Console(), refresh_per_second=1) as live:
-            results = comparing.compare(
-                path,
-                cells,
-                out,
-                epochs=epochs,
-                exhaustive=not not_exhaustive,
-                how=engine,
-                report=lambda r: live.update(as_rich(comparing.summary(r), title(len(r), seen))),
-            )
-    except KeyboardInterrupt:
-        print(f"Interrupted. What was finished is kept in {out}: run the same command to go on.", file=sys.stderr)
-        raise typer.Exit(130) from None
-    written = [*learning_curves(results, out), *recovery_curves(results, out)]
-    (out / "table.md").write_text(as_markdown(*comparison(comparing.summary(results))) + "\n", encoding="utf-8")
-    if json_file is not None:
-        json_file.write_text(json.dumps(comparing.as_json(path, results), indent=1), encoding="utf-8")
-    print(f"\nThe table is in {out / 'table.md'}, {len(written)} figures are beside it.")
+    with progress(f"what was finished is kept in {out}") as shown:
+        done = run_comparison(
+            path,
+            _names(learners),
+            sizes,
+            out,
+            by_ratio=warm is None,
+            seeds=seeds,
+            epochs=epochs,
+            exhaustive=not not_exhaustive,
+            how=engine,
+            json_file=json_file,
+            report=lambda results, total: shown("cells", len(results), total, above=as_rich(summary(results), path)),
+        )
+    Console().print(as_rich(done.summary, path))
+    print(f"The table is in {done.table}, {len(done.figures)} figures are beside it.")
 
 
 @app.command(rich_help_panel=EXPERIMENTS)
@@ -127,67 +94,40 @@ def simulate(
     not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
 ) -> None:
     """Let strategies ask a simulated annotator, and print the paper's Table 3 for this data set."""
-    import json
-
-    from rich import progress as bars
-
-    from ramify.experiments import simulate as simulating
-    from ramify.experiments.figures import al_curve, al_curve_views
-    from ramify.experiments.progression import summary
-    from ramify.experiments.tables import TIMES, as_markdown, paired, progression, progression_as_rich, savings
+    from ramify.experiments.runs import run_simulation
+    from ramify.experiments.tables import TIMES, progression_as_rich
 
     if ratio is not None and warm is not None:
         raise RamifyError("give the size of the warm set either as --ratio or as --warm, not both")
-    planned = simulating.plan(
-        path,
-        _names(strategies),
-        learner,
-        ratio=-6 if ratio is None and warm is None else ratio,
-        warm=warm,
-        batch=batch,
-        rounds=rounds,
-        seeds=seeds,
-        exhaustive=not not_exhaustive,
-    )
     out = out or Path("ramify-simulate", Path(path).stem)
-    _check_json(json_file)
+    again = "the same command" if resume else "the same command with --resume"
+    with progress(f"all finished rounds are kept in {out}", again) as shown:
+        done = run_simulation(
+            path,
+            _names(strategies),
+            out,
+            learner=learner,
+            ratio=-6 if ratio is None and warm is None else ratio,
+            warm=warm,
+            batch=batch,
+            rounds=rounds,
+            seeds=seeds,
+            exhaustive=not not_exhaustive,
+            resume=resume,
+            how=engine,
+            json_file=json_file,
+            report=lambda finished, total: shown("rounds", finished, total),
+        )
     console = Console()
-    count = bars.TextColumn("{task.completed} of {task.total} rounds, left")
-    columns = bars.BarColumn(), count, bars.TimeRemainingColumn()
-    try:
-        # A round may take long, so the time left is estimated from all that were finished in the last hour.
-        with bars.Progress(*columns, console=console, speed_estimate_period=3600) as progress:
-            bar = progress.add_task("", total=len(planned.runs) * rounds)
-            results = simulating.simulate(
-                planned, out, resume=resume, how=engine, report=lambda done: progress.update(bar, completed=done)
-            )
-    except KeyboardInterrupt:
-        again = "the same command" if resume else "the same command with --resume"
-        print(f"Interrupted. All finished rounds are kept in {out}: run {again} to go on.", file=sys.stderr)
-        raise typer.Exit(130) from None
-    rows = simulating.rows(results)
-    found = summary(rows)
-    console.print(progression_as_rich(found, f"{path}, {learner}, {planned.warm} warm items"))
+    console.print(progression_as_rich(done.summary, f"{path}, {learner}, {done.plan.warm} warm items"))
     console.print(Text(TIMES, style="dim"))
-    sentences = [f"{sentence}." for sentence in savings(found)]
-    stopped = {result["stopped"] for result in results} - {None}
-    for sentence in [*sentences, *(f"Some runs ended early: {reason}." for reason in sorted(stopped))]:
-        console.print(Text(sentence))
-    tables = [as_markdown(*progression(found)), TIMES, *sentences, as_markdown(*paired(found))]
-    (out / "table.md").write_text("\n\n".join(tables) + "\n", encoding="utf-8")
-    if json_file is not None:
-        json_file.write_text(json.dumps(simulating.as_json(planned, results), indent=1), encoding="utf-8")
-    figures = [*al_curve(rows, out), *al_curve_views(rows, out)]
-    print(f"\nThe figure is {figures[0]}, the table is in {out / 'table.md'}.")
+    for sentence in done.sentences:
+        console.print(Text(f"{sentence}."))
+    print(f"\nThe figure is {done.figures[0]}, the table is in {done.table}.")
 
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _check_json(path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise RamifyError(f"{path.parent} is not a folder: --json needs one that exists")
 
 
 def _numbers(text: str, option: str) -> list[float]:

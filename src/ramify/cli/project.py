@@ -1,8 +1,6 @@
 """Commands on a project folder, from its beginning to its labels."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ramify.cli.base import PROJECT, app
+from ramify.cli.progress import interruptible, progress
 from ramify.errors import RamifyError
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def add(
     from ramify.project.transfer.importing import add as add_items
 
     layout = _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial, complete)
-    with Store(folder) as store, _progress(f"{folder} is as it was, and what is embedded is kept") as progress:
+    with Store(folder) as store, progress(f"{folder} is as it was, and what is embedded is kept") as shown:
         done = add_items(
             store,
             source,
@@ -100,7 +99,7 @@ def add(
             embed=embed,
             images=images,
             skip_unreadable=skip_unreadable,
-            progress=progress,
+            progress=shown,
         )
         total = len(store)
     _tell_left_out(done.left_out)
@@ -134,7 +133,7 @@ def train(
     from ramify.project.live.training import train as train_model
     from ramify.project.store.store import Store
 
-    with Store(folder) as store, _interruptible(f"{folder} keeps the model it had"):
+    with Store(folder) as store, interruptible(f"{folder} keeps the model it had"):
         if learner is not None:
             make_learner(learner)
             store.set_setting("learner", learner)
@@ -243,7 +242,7 @@ def predict(
     if threshold is not None and not 0 <= threshold <= 1:
         raise RamifyError(f"--threshold is a probability from 0 to 1, not {threshold:g}")
     format_of(out, kind)
-    with Store(folder) as store, _progress(f"{out} was not written") as progress:
+    with Store(folder) as store, progress(f"{out} was not written") as shown:
         rows, known, drafts = None, None, None
         ids: list[str] = store.all_ids().tolist()
         left_out: list[str] = []
@@ -257,7 +256,7 @@ def predict(
                 images=images,
                 skip_unreadable=skip_unreadable,
                 new=True,
-                progress=progress,
+                progress=shown,
             )
             rows, ids, drafts, left_out = new.features, new.ids, new.drafts, new.left_out
             known = new.items.labels.take(new.chosen)
@@ -376,35 +375,3 @@ def _tell_left_out(left_out: list[str]) -> None:
             print(f"  {line}")
         if len(left_out) > LISTED:
             print(f"  and {len(left_out) - LISTED} more")
-
-
-@contextmanager
-def _progress(when_interrupted: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar with an estimate, shown once there is something to show."""
-    from rich import progress as bars
-
-    columns: list[Any] = [bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn()]
-    shown = bars.Progress(*columns, bars.TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-
-    def report(what: str, done: int, total: int) -> None:
-        if not shown.tasks:
-            shown.start()
-            shown.add_task(what, total=total)
-        shown.update(shown.tasks[0].id, description=what, completed=done, total=total)
-
-    with _interruptible(when_interrupted):
-        try:
-            yield report
-        finally:
-            if shown.tasks:
-                shown.stop()
-
-
-@contextmanager
-def _interruptible(what_stays: str) -> Iterator[None]:
-    """Ctrl-C ends with one sentence."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(f"Interrupted: {what_stays}. Run the same command to go on.", file=sys.stderr)
-        raise typer.Exit(130) from None

@@ -1,6 +1,7 @@
-"""The paper's figures, as PNG and SVG."""
+"""The paper's figures: what is drawn, the drawing, and the files (PNG and SVG)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ramify.experiments.progression import METRICS, MeanCurve, by_strategy, mean_curve
+from ramify.experiments.progression import METRICS, Floats, by_strategy, mean_curve
 
 mpl.use("Agg")
 
@@ -21,58 +22,6 @@ STYLE: Any = {
     "legend.frameon": False,
     "svg.hashsalt": "ramify",
 }
-
-
-def learning_curves(results: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """Figure "lc": P@1 on the validation part by epoch, for each learner; one figure for each warm size.
-
-    Learners without epochs are horizontal lines at their P@1 on test.
-    """
-    written = []
-    for warm in sorted({result["warm"] for result in results}):
-        with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(6.4, 4), layout="constrained")
-            axes = figure.subplots()
-            for number, (name, members) in enumerate(_by_learner(results, warm).items()):
-                curves = [[epoch["p@1"] for epoch in m["history"] if "p@1" in epoch] for m in members]
-                if any(curves):
-                    _band(axes, curves, f"C{number}", name)
-                else:
-                    level = float(np.mean([member["p@1"] for member in members]))
-                    axes.axhline(level, color=f"C{number}", linestyle="--", label=f"{name} (test)")
-            axes.set(xlabel="epoch", ylabel="P@1 (validation)", title=f"{warm} warm items")
-            axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-            written += save(figure, folder / f"learning-curves-{warm}")
-    return written
-
-
-def recovery_curves(results: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """Figure "recover": the F1-loss of pseudo-labels on unknown entries by epoch, with two bars: all ones, random."""
-    written = []
-    for warm in sorted({result["warm"] for result in results}):
-        members = _by_learner(results, warm)
-        shares = [r["unknown_share"] for r in results if r["warm"] == warm and r["unknown_share"] is not None]
-        if not shares or not any(m["recovery_f1_loss"] is not None for ms in members.values() for m in ms):
-            continue
-        with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(6.4, 4), layout="constrained")
-            axes = figure.subplots()
-            for number, (name, rows) in enumerate(members.items()):
-                curves = [[e["recovery_f1_loss"] for e in m["history"] if "recovery_f1_loss" in e] for m in rows]
-                levels = [m["recovery_f1_loss"] for m in rows if m["recovery_f1_loss"] is not None]
-                if any(curves):
-                    _band(axes, curves, f"C{number}", name)
-                elif levels:
-                    axes.axhline(float(np.mean(levels)), color=f"C{number}", linestyle="--", label=name)
-            share = float(np.mean(shares))
-            axes.axhline(1 - 2 * share / (1 + share), color="0.3", linewidth=2, label="all ones")
-            axes.axhline(1 - share / (share + 0.5), color="0.6", linewidth=2, label="random")
-            axes.set(xlabel="epoch", ylabel="F1-loss on unknown entries", title=f"{warm} warm items")
-            axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-            written += save(figure, folder / f"recovery-{warm}")
-    return written
-
-
 COLOURS = {
     "random": "#7f7f7f",
     "uncertainty": "#e69f00",
@@ -83,66 +32,207 @@ COLOURS = {
 """A strategy has the same colour in every figure, one that can be told apart without seeing red and green."""
 DASHES = {"random": (0, (4, 2)), "random-items": (0, (1, 1.2))}  # what others are measured against is not a full line
 
-
-def al_curve(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """Figure "al_curve": P@1, P@3 and P@5 by answers for each strategy, with a band of one std over seeds."""
-    return _progression(rows, folder / "al_curve", by_views=False)
+Results = Sequence[dict[str, Any]]
 
 
-def al_curve_views(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """The same against the items a person has to look at, which differ so much that their axis is logarithmic."""
-    return _progression(rows, folder / "al_curve_views", by_views=True)
+# -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def _progression(rows: Sequence[dict[str, Any]], path: Path, *, by_views: bool) -> list[Path]:
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A mean over seeds, and its standard deviation (n - 1 in the denominator, as in the tables; 0 with one seed)."""
+
+    name: str
+    x: Floats
+    mean: Floats
+    spread: Floats
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line."""
+
+    name: str
+    height: float
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that one plot shows."""
+
+    curves: list[Curve]
+    levels: list[Level]
+    """Learners without epochs."""
+    bars: list[Level]
+    """What others are measured against."""
+
+
+def learning_content(results: Results, warm: int) -> Content:
+    """P@1 on the validation part by epoch for each learner; its P@1 on test where it has no epochs.
+
+    >>> histories = [{"p@1": 0.25}, {"p@1": 0.75}], [{"p@1": 0.5}]  # the second seed stopped after one epoch
+    >>> rows = [{"learner": "leml", "warm": 8, "p@1": 0.5, "history": history} for history in histories]
+    >>> [curve] = learning_content(rows, 8).curves
+    >>> curve.mean.tolist(), curve.spread.round(3).tolist()
+    ([0.375, 0.625], [0.177, 0.177])
+    """
+    content = Content([], [], [])
+    for name, members in _by_learner(results, warm).items():
+        if histories := _histories(members, "p@1"):
+            content.curves.append(over_seeds(name, histories))
+        else:
+            content.levels.append(Level(f"{name} (test)", float(np.mean([member["p@1"] for member in members]))))
+    return content
+
+
+def recovery_content(results: Results, warm: int) -> Content:
+    """The F1-loss on unknown entries by epoch, or at the end, for each learner that believes anything of them.
+
+    The bars are what it costs to call all unknown entries relevant, and to toss a coin for each: where a share s of
+    them is relevant, F1 is 2 s / (s + 1) and 2 (s / 2) / (s + 1 / 2).
+
+    >>> row = {"learner": "refine", "warm": 8, "history": [], "recovery_f1_loss": 0.25, "unknown_share": 0.5}
+    >>> [(bar.name, round(bar.height, 3)) for bar in recovery_content([row], 8).bars]
+    [('all ones', 0.333), ('random', 0.5)]
+    """
+    content = Content([], [], [])
+    for name, members in _by_learner(results, warm).items():
+        losses = [member["recovery_f1_loss"] for member in members if member["recovery_f1_loss"] is not None]
+        if histories := _histories(members, "recovery_f1_loss"):
+            content.curves.append(over_seeds(name, histories))
+        elif losses:
+            content.levels.append(Level(name, float(np.mean(losses))))
+    shares = [r["unknown_share"] for r in results if r["warm"] == warm and r["unknown_share"] is not None]
+    if shares:
+        s = float(np.mean(shares))
+        content.bars.extend([Level("all ones", 1 - 2 * s / (s + 1)), Level("random", 1 - s / (s + 0.5))])
+    return content
+
+
+def progression_content(rows: Results, metric: str, *, by_views: bool = False) -> Content:
+    """A metric by answers (or by item views) for each strategy.
+
+    The bar is the height at which random ends: where another curve crosses it shows what its strategy saves.
+    """
+    means = {name: mean_curve(list(seeds.values()), metric) for name, seeds in by_strategy(rows).items()}
+    content = Content([], [], [Level("random's end", float(means["random"].mean[-1]))])
+    for name, mean in means.items():
+        x = mean.item_views if by_views else mean.answers
+        drawn = (x > 0) | (not by_views)  # views are on a logarithmic axis, which has no place for zero
+        content.curves.append(Curve(name, x[drawn], mean.mean[drawn], mean.spread[drawn]))
+    return content
+
+
+def over_seeds(name: str, histories: Sequence[Sequence[float]]) -> Curve:
+    """The mean of curves by epoch; one that stopped early keeps its last value.
+
+    >>> over_seeds("leml", [[0.25, 0.75], [0.5]]).x.tolist()
+    [1.0, 2.0]
+    """
+    length = max(map(len, histories))
+    padded = np.array([[*history, *[history[-1]] * (length - len(history))] for history in histories])
+    spread = padded.std(axis=0, ddof=1) if len(padded) > 1 else np.zeros(length)
+    return Curve(name, np.arange(1.0, length + 1), padded.mean(axis=0), spread)
+
+
+def _histories(members: Results, key: str) -> list[list[float]]:
+    """A value by epoch, of each seed that has it."""
+    histories = [[epoch[key] for epoch in member["history"] if key in epoch] for member in members]
+    return [history for history in histories if history]
+
+
+def _by_learner(results: Results, warm: int) -> dict[str, list[dict[str, Any]]]:
+    members: dict[str, list[dict[str, Any]]] = {}
+    for result in results:
+        if result["warm"] == warm:
+            members.setdefault(result["learner"], []).append(result)
+    return members
+
+
+# -- the drawing -------------------------------------------------------------------------------------------------------
+
+
+def learning_curves(results: Results, warm: int) -> Figure:
+    """Figure "lc": P@1 on the validation part by epoch; learners without epochs as horizontal lines, on test."""
+    return _by_epoch(learning_content(results, warm), "P@1 (validation)", warm)
+
+
+def recovery_curves(results: Results, warm: int) -> Figure:
+    """Figure "recover": the F1-loss of pseudo-labels on unknown entries by epoch, with two bars: all ones, random."""
+    return _by_epoch(recovery_content(results, warm), "F1-loss on unknown entries", warm)
+
+
+def _by_epoch(content: Content, ylabel: str, warm: int) -> Figure:
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4), layout="constrained")
+        axes = figure.subplots()
+        for number, curve in enumerate(content.curves):
+            _draw(axes, curve, f"C{number}")
+        for number, level in enumerate(content.levels, start=len(content.curves)):
+            axes.axhline(level.height, color=f"C{number}", linestyle="--", label=level.name)
+        for bar, grey in zip(content.bars, ("0.3", "0.6"), strict=False):
+            axes.axhline(bar.height, color=grey, linewidth=2, label=bar.name)
+        axes.set(xlabel="epoch", ylabel=ylabel, title=f"{warm} warm items")
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def al_curve(rows: Results, *, by_views: bool = False) -> Figure:
+    """Figure "al_curve": P@1, P@3 and P@5 by answers for each strategy, with a band of one std over seeds.
+
+    Item views differ so much that their axis is logarithmic.
+    """
     metrics = [metric for metric in METRICS if any(row[metric] is not None for row in rows)]
-    strategies = by_strategy(rows)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(2.9 * len(metrics), 3.1), layout="constrained")
         for axes, metric in zip(np.ravel(figure.subplots(1, len(metrics))), metrics, strict=True):
-            curves = {name: mean_curve(list(seeds.values()), metric) for name, seeds in strategies.items()}
-            for number, (name, curve) in enumerate(curves.items()):
-                _line(axes, curve, name, COLOURS.get(name, f"C{number}"), by_views)
-            end = curves["random"].mean[-1]  # where another curve crosses it shows what that strategy saves
-            axes.axhline(end, color=COLOURS["random"], linewidth=0.8, linestyle=":", label="random's end", zorder=1)
+            content = progression_content(rows, metric, by_views=by_views)
+            for number, curve in enumerate(content.curves):
+                colour, dashes = COLOURS.get(curve.name, f"C{number}"), DASHES.get(curve.name, "-")
+                _draw(axes, curve, colour, linestyle=dashes, linewidth=1.6)
+            for bar in content.bars:
+                axes.axhline(
+                    bar.height, color=COLOURS["random"], linewidth=0.8, linestyle=":", label=bar.name, zorder=1
+                )
             if by_views:
                 axes.set_xscale("log")
                 axes.xaxis.set_major_formatter("{x:g}")
             axes.set(title=metric.upper(), xlabel="item views" if by_views else "answers")
         columns = 2 * len(metrics)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize="small")
-        return save(figure, path)
+    return figure
 
 
-def _line(axes: Axes, curve: MeanCurve, name: str, colour: str, by_views: bool) -> None:
-    x = curve.item_views if by_views else curve.answers
-    drawn = (x > 0) | (not by_views)  # a logarithm has no place for zero
-    x, mean, spread = x[drawn], curve.mean[drawn], curve.spread[drawn]
-    axes.plot(x, mean, color=colour, linestyle=DASHES.get(name, "-"), linewidth=1.6, label=name)
-    axes.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
+def _draw(axes: Axes, curve: Curve, colour: str, **style: Any) -> None:
+    """A line with its band."""
+    axes.plot(curve.x, curve.mean, color=colour, label=curve.name, **style)
+    low, high = curve.mean - curve.spread, curve.mean + curve.spread
+    axes.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write_comparison(results: Results, folder: Path) -> list[Path]:
+    """The figures of a comparison, for each warm size."""
+    written = []
+    for warm in sorted({result["warm"] for result in results}):
+        written += save(learning_curves(results, warm), folder / f"learning-curves-{warm}")
+        recovery = recovery_content(results, warm)
+        if recovery.bars and (recovery.curves or recovery.levels):
+            written += save(recovery_curves(results, warm), folder / f"recovery-{warm}")
+    return written
+
+
+def write_progression(rows: Results, folder: Path) -> list[Path]:
+    """The figures of a simulation: by answers, and by item views."""
+    return [*save(al_curve(rows), folder / "al_curve"), *save(al_curve(rows, by_views=True), folder / "al_curve_views")]
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
     """Write a figure as PNG and SVG."""
     written = [path.with_suffix(ending) for ending in (".png", ".svg")]
-    for file in written:
-        figure.savefig(file, dpi=150)
+    with mpl.rc_context(STYLE):
+        for file in written:
+            figure.savefig(file, dpi=150)
     return written
-
-
-def _by_learner(results: Sequence[dict[str, Any]], warm: int) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for result in results:
-        if result["warm"] == warm:
-            found.setdefault(result["learner"], []).append(result)
-    return found
-
-
-def _band(axes: Axes, curves: Sequence[Sequence[float]], colour: str, name: str) -> None:
-    """The mean of curves over seeds, and their spread; a curve that stopped early keeps its last value."""
-    length = max(map(len, curves))
-    padded = np.array([[*curve, *[curve[-1]] * (length - len(curve))] for curve in curves if curve])
-    epochs = np.arange(1, length + 1)
-    mean, spread = padded.mean(axis=0), padded.std(axis=0)
-    axes.plot(epochs, mean, color=colour, label=name)
-    axes.fill_between(epochs, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)

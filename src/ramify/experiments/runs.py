@@ -1,0 +1,152 @@
+"""Whole experiments: checked, run or gone on with, and written down. The command line and scripts call these."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ramify.errors import RamifyError
+from ramify.experiments import compare as comparing
+from ramify.experiments import figures, progression, tables
+from ramify.experiments import simulate as simulating
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What learners reached, over warm-set sizes and seeds."""
+
+    results: list[dict[str, Any]]
+    """One for each learner, warm size and seed."""
+    table: Path
+    """The paper's Table 1/2, as Markdown."""
+    figures: list[Path]
+
+    @property
+    def summary(self) -> list[dict[str, Any]]:
+        """Mean and standard deviation over seeds."""
+        return comparing.summary(self.results)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How learners got better as strategies asked."""
+
+    plan: simulating.Plan
+    results: list[dict[str, Any]]
+    """One for each strategy and seed, with its curve."""
+    table: Path
+    """The paper's Table 3, as Markdown."""
+    figures: list[Path]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each strategy, seed and round."""
+        return simulating.rows(self.results)
+
+    @property
+    def summary(self) -> list[dict[str, Any]]:
+        """One for each strategy: areas under its curves, and what it saves."""
+        return progression.summary(self.rows)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each strategy saves, and why runs ended early where they did."""
+        stopped = sorted({result["stopped"] for result in self.results} - {None})
+        return [*tables.savings(self.summary), *(f"Some runs ended early: {reason}" for reason in stopped)]
+
+
+def run_comparison(
+    source: str,
+    learners: Sequence[str],
+    sizes: Sequence[float],
+    out: Path,
+    *,
+    by_ratio: bool = False,
+    seeds: int = 10,
+    epochs: int | None = None,
+    exhaustive: bool = True,
+    how: str = "processes",
+    json_file: Path | None = None,
+    report: Callable[[list[dict[str, Any]], int], None] = lambda results, total: None,
+) -> Comparison:
+    """Train learners on a data set over sizes of the warm set (or log2 ratios of it) and seeds.
+
+    What ``out`` holds of the same experiment is not computed again. ``report`` gets the results that are there, and
+    how many there will be.
+    """
+    _check_json(json_file)
+    cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
+    results = comparing.compare(
+        source,
+        cells,
+        out,
+        epochs=epochs,
+        exhaustive=exhaustive,
+        how=how,
+        report=lambda results: report(results, len(cells)),
+    )
+    table = out / "table.md"
+    table.write_text(tables.as_markdown(*tables.comparison(comparing.summary(results))) + "\n", encoding="utf-8")
+    _write_json(json_file, comparing.as_json(source, results))
+    return Comparison(results, table, figures.write_comparison(results, out))
+
+
+def run_simulation(
+    source: str,
+    strategies: Sequence[str],
+    out: Path,
+    *,
+    learner: str = "refine",
+    ratio: float | None = None,
+    warm: int | None = None,
+    batch: int = 100,
+    rounds: int = 30,
+    seeds: int = 5,
+    exhaustive: bool = True,
+    part: str = "test",
+    resume: bool = False,
+    how: str = "processes",
+    json_file: Path | None = None,
+    report: Callable[[int, int], None] = lambda finished, total: None,
+) -> Simulation:
+    """Let strategies ask a simulated annotator, each from the same warm sets, with the same learner.
+
+    With ``resume`` the rounds that ``out`` holds are gone on with. ``report`` gets how many rounds are finished in all
+    runs together, and how many there will be.
+    """
+    _check_json(json_file)
+    planned = simulating.plan(
+        source,
+        strategies,
+        learner,
+        ratio=ratio,
+        warm=warm,
+        batch=batch,
+        rounds=rounds,
+        seeds=seeds,
+        exhaustive=exhaustive,
+        part=part,
+    )
+    total = len(planned.runs) * rounds
+    results = simulating.simulate(planned, out, resume=resume, how=how, report=lambda finished: report(finished, total))
+    done = Simulation(planned, results, out / "table.md", figures.write_progression(simulating.rows(results), out))
+    texts = [
+        tables.as_markdown(*tables.progression(done.summary)),
+        tables.TIMES,
+        *(f"{sentence}." for sentence in done.sentences),
+        tables.as_markdown(*tables.paired(done.summary)),
+    ]
+    done.table.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+    _write_json(json_file, simulating.as_json(planned, results))
+    return done
+
+
+def _check_json(path: Path | None) -> None:
+    if path is not None and not path.parent.is_dir():
+        raise RamifyError(f"{path.parent} is not a folder: --json needs one that exists")
+
+
+def _write_json(path: Path | None, content: dict[str, Any]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(content, indent=1), encoding="utf-8")
