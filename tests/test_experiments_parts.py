@@ -59,17 +59,17 @@ def precisions(learner, part) -> dict[str, float]:
 def test_a_cell_stops_early_on_validation_and_is_measured_on_test(name, data, tmp_path):
     data.save(tmp_path / "data")
     source = str(tmp_path / "data")
-    cells = comparing.plan(source, [name], [WARM], False, 1, True)
+    cells = comparing.plan(source, [name], [WARM], False, 2, True)[1:]
     (result,) = comparing.compare(source, cells, tmp_path / "out", epochs=1, how="serial")
 
-    drawn = benchmark(data, warm=WARM, seed=0)
+    drawn = benchmark(data, warm=WARM, seed=1)
     labels = drawn.answers if name == "all-labels" else drawn.train.labels
     if name == "refine":
-        learner = Refine(random_state=0).fit(drawn.train.features, labels)
+        learner = Refine(random_state=1).fit(drawn.train.features, labels)
         assert result["history"] == []
         assert result["estimate"] == learner.estimate()
     else:
-        learner = LEARNERS[name](epochs=1, random_state=0)
+        learner = LEARNERS[name](epochs=1, random_state=1)
         learner.fit(drawn.train.features, labels, validation=drawn.validation, truth=drawn.answers)
         assert result["history"] == learner.history_
         stopped = max(epoch["validation"] for epoch in learner.history_)
@@ -114,7 +114,7 @@ def test_recovery_is_that_of_beliefs_about_entries_unknown_in_training(data, tmp
 def test_a_simulation_is_measured_on_the_part_that_was_asked_for(part, data, tmp_path):
     data.save(tmp_path / "data")
     planned = simulating.plan(
-        str(tmp_path / "data"), ["random-items"], warm=WARM, batch=9, rounds=2, seeds=1, part=part
+        str(tmp_path / "data"), ["random-items"], warm=WARM, batch=9, rounds=2, seeds=2, part=part
     )
     results = simulating.simulate(planned, tmp_path / "out", how="serial")
     memory = str(tmp_path / "memory")  # of coarse stages
