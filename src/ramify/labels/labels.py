@@ -102,6 +102,11 @@ class Labels:
         )
 
     @property
+    def cells(self) -> Store:
+        """What is stored of each cell, for labels that share them."""
+        return self._store
+
+    @property
     def nbytes(self) -> int:
         """The memory that the labels take."""
         return self._store.roots.nbytes + self._store.rows.nbytes

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from ramify.errors import RamifyError
-from ramify.project.store.database import quickly
+from ramify.project.store.database import chunks, quickly
 from ramify.project.store.items import HasContents, get
 from ramify.project.store.schema import NOT_UNDONE, concepts, events, leases
 
@@ -140,6 +140,16 @@ class HasAnswers(HasContents):
                 if len(page) < PAGE:
                     return found
                 after = found[-1].seq
+
+    def events_at(self, seqs: Iterable[int | None]) -> list[Event]:
+        """The events with these sequence numbers, oldest first: what an undo took back, for one."""
+        wanted = sorted({seq for seq in seqs if seq is not None})
+        with self.database.read() as connection:
+            return [
+                _event(row)
+                for part in chunks(wanted)
+                for row in connection.execute(select(events).where(events.c.seq.in_(part)).order_by(events.c.seq))
+            ]
 
     def events_about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""

@@ -61,13 +61,15 @@ class HasModels(HasContents):
                 shutil.rmtree(path, ignore_errors=True)
         return version
 
+    def model_folders(self) -> list[tuple[int, Path]]:
+        """Versions and folders of the models that are kept, the newest first."""
+        with self.database.read() as connection:
+            versions = connection.execute(select(models.c.version).order_by(models.c.version.desc())).scalars().all()
+        return [(version, self._model_folder(version)) for version in versions if self._model_folder(version).is_dir()]
+
     def model(self) -> tuple[int, Path] | None:
         """Version and folder of the newest model."""
-        with self.database.read() as connection:
-            for version in connection.execute(select(models.c.version).order_by(models.c.version.desc())).scalars():
-                if self._model_folder(version).is_dir():
-                    return version, self._model_folder(version)
-        return None
+        return next(iter(self.model_folders()), None)
 
     def model_facts(self) -> dict[str, Any] | None:
         """What was noted of the newest model: version, at, learner, answers, estimate, note."""
