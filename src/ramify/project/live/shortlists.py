@@ -51,6 +51,7 @@ class Questions:
         now = self.state.snapshot()
         with self.state.lock:
             self._seed += 1
+            self._changes = self.state.changes
             strategy = self._strategy(now).set_params(random_state=self._seed)
         size = len(now.labels) if now.model.learner is None else now.model.upto
         everything = everything or size <= SAMPLE
@@ -74,6 +75,10 @@ class Questions:
     def _strategy(self, now: Snapshot) -> Strategy:
         """The project's own, or random items while there is no model that it could ask with."""
         return RandomItems() if self.strategy.needs_learner and now.model.learner is None else self.strategy
+
+    def outdated(self) -> bool:
+        """Whether answers were given since the list was made: there may be new questions, below what was asked."""
+        return self._changes != self.state.changes
 
     def take(self, mode: str, skipped: set[Entry]) -> list[Entry] | None:
         """Entries that belong on one screen, as items and stable concept ids; None when nothing is left.
@@ -112,9 +117,9 @@ class Questions:
 
 
 def first_unknown(labels: Labels, item: int, concepts: Index, *, alone: bool = False) -> Index:
-    """What to ask instead of concepts whose parent is not known to be relevant: its first unknown ancestor.
+    """What to ask for some siblings: they, or the first of their ancestors that is unknown; from there down.
 
-    With all its unknown siblings, unless ``alone``: nobody can say which dog it is before it is known to be one.
+    Nobody can say which dog it is before it is known to be one. Unknown siblings belong to it, unless ``alone``.
 
     >>> from ramify.taxonomy import Taxonomy
     >>> taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}})
@@ -125,12 +130,13 @@ def first_unknown(labels: Labels, item: int, concepts: Index, *, alone: bool = F
     taxonomy = labels.taxonomy
     above = taxonomy.ancestors(int(concepts[0]))
     unknown: Index = above[labels.states(item, above)[0] == UNKNOWN]
-    if not len(unknown):
-        return concepts
     if alone:
-        return unknown[:1]
-    siblings = np.flatnonzero(taxonomy.parents == taxonomy.parents[unknown[0]])
-    asked: Index = siblings[labels.states(item, siblings)[0] == UNKNOWN]
+        return unknown[:1] if len(unknown) else concepts
+    level = unknown[0] if len(unknown) else concepts[0]
+    siblings = np.flatnonzero(taxonomy.parents == taxonomy.parents[level])
+    siblings = siblings[labels.states(item, siblings)[0] == UNKNOWN]
+    # Of the fine ones on their own level only those that were chosen: others may be out with somebody.
+    asked: Index = siblings[(siblings >= len(taxonomy.leaves)) | (len(unknown) > 0) | np.isin(siblings, concepts)]
     return asked
 
 

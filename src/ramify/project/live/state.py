@@ -32,6 +32,8 @@ class State:
 
     def __init__(self, store: Store) -> None:
         self.store, self.lock = store, RLock()
+        self.changes = 0
+        """How often answers have changed the labels."""
         self.load()
 
     def load(self) -> None:
@@ -80,6 +82,7 @@ class State:
             apply_answers(self.labels, self.imported, items, concepts, values)
             settled = before - self._count_unknown(items)
             self._answered.update(items.tolist())
+            self.changes += 1
             parents = self.labels.taxonomy.parents[concepts]
         return Change(items, concepts, values, parents, max(0, settled - int((values != UNKNOWN).sum())))
 
