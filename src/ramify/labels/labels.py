@@ -64,13 +64,14 @@ class Labels:
         """Labels from what is known of any concepts (by default the fine ones), a column for each.
 
         The matrix may be integer (1, 0, -1 unknown), float (NaN unknown), boolean, or scipy sparse meaning the same.
+        Where it has column names, as a DataFrame has, these say which column is which concept, in any order.
 
         >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
         >>> Labels.from_matrix(taxonomy, [[1, -1], [-1, 0]]).states(concepts=["animal", "cat", "dog"])
         array([[ 1,  1, -1],
                [-1, -1,  0]], dtype=int8)
         """
-        columns = taxonomy.leaves if concepts is None else taxonomy.indices(concepts)
+        columns = taxonomy.leaves if concepts is None else np.atleast_1d(taxonomy.indices(concepts))
         return cls.__new__(cls)._take_over(taxonomy, _chunks_of(taxonomy, matrix, columns, Source.asserting(source)))
 
     def _take_over(self, taxonomy: Taxonomy, content: Store | Iterable[Asserted]) -> "Labels":
@@ -370,7 +371,7 @@ class Labels:
 
 def _chunks_of(taxonomy: Taxonomy, matrix: Any, columns: Index, source: Source) -> Iterator[Asserted]:
     """What a label matrix asserts, in the chunks that ``Store.settled`` takes."""
-    matrix = as_matrix(matrix, len(columns))
+    matrix = as_matrix(matrix, taxonomy, columns)
     position, forest = np.argsort(taxonomy.preorder)[columns], trees(taxonomy)
     for first in range(0, matrix.shape[0], CHUNK):
         states = states_of(matrix, first, first + CHUNK, lambda column: taxonomy.path(columns[column]))
