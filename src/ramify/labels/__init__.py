@@ -2,8 +2,7 @@
 
 from ramify.labels.assertions import Assertions, Contradiction, Source
 from ramify.labels.labels import Labels
-from ramify.labels.matrix import IRRELEVANT, RELEVANT, UNKNOWN
-from ramify.labels.words import ANSWERS, STATES, WORDS
+from ramify.labels.words import ANSWERS, IRRELEVANT, RELEVANT, STATES, UNKNOWN, WORDS
 
 __all__ = [
     "ANSWERS",

@@ -1,6 +1,6 @@
 """Label matrices that users bring: dense integers, floats with NaN, booleans, scipy sparse, and named columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -10,9 +10,24 @@ from numpy.typing import NDArray
 
 from ramify.concepts import ARROW
 from ramify.errors import RamifyError
+from ramify.labels.assertions import Source, bits_of
+from ramify.labels.cells import Asserted
+from ramify.labels.deduction import trees
+from ramify.labels.words import IRRELEVANT, RELEVANT, UNKNOWN
 from ramify.taxonomy import Index, Taxonomy
 
-RELEVANT, IRRELEVANT, UNKNOWN = 1, 0, -1
+CHUNK = 1 << 15  # items handled at once where all are gone through
+
+
+def asserted_by(taxonomy: Taxonomy, matrix: Any, concepts: Index, source: Source) -> Iterator[Asserted]:
+    """What a label matrix, a column for each of the concepts, asserts: in the chunks that ``Store.settled`` takes."""
+    matrix = as_matrix(matrix, taxonomy, concepts)
+    position, forest = np.argsort(taxonomy.preorder)[concepts], trees(taxonomy)
+    for first in range(0, matrix.shape[0], CHUNK):
+        states = states_of(matrix, first, first + CHUNK, lambda column: taxonomy.path(concepts[column]))
+        owners, known = np.nonzero(states != UNKNOWN)
+        bits = bits_of(states[owners, known], source)
+        yield Asserted.of_cells(forest, len(states), owners, position[known], bits)
 
 
 def as_matrix(matrix: Any, taxonomy: Taxonomy, concepts: Index) -> Any:
