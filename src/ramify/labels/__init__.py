@@ -1,6 +1,7 @@
 """Labels: yes, no or unknown for every (item, concept), why it is known, and deduction."""
 
 from ramify.labels.assertions import Assertions, Contradiction, Source
+from ramify.labels.check import as_labels
 from ramify.labels.labels import Labels
 from ramify.labels.words import ANSWERS, IRRELEVANT, RELEVANT, STATES, UNKNOWN, WORDS
 
@@ -15,4 +16,5 @@ __all__ = [
     "Contradiction",
     "Labels",
     "Source",
+    "as_labels",
 ]
