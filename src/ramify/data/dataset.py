@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ramify.data.bundle import read_bundle, write_bundle
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
+from ramify.files import disk_troubles
 from ramify.labels import Labels
 from ramify.taxonomy import Index
 
@@ -115,10 +116,11 @@ class Dataset:
             raise RamifyError(f"{path} holds something else: give a new folder, or one that Ramify saved")
         draft, old = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("draft", "old"))
         try:
-            self._write_folder(draft)
-            if path.exists():
-                path.rename(old)
-            draft.rename(path)
+            with disk_troubles(path):
+                self._write_folder(draft)
+                if path.exists():
+                    path.rename(old)
+                draft.rename(path)
         finally:
             if old.exists() and not path.exists():  # interrupted between the two: the old data stay
                 old.rename(path)
