@@ -48,6 +48,7 @@ def test_answers_are_kept_once_for_each_key(store):
         ("k", "a\0", [], "an annotator's name is printable text"),
         ("k", "\ud800", [], "an annotator's name is printable text"),
         ("k" * 201, "ann", [], "the key of a request is printable text"),
+        ("k", "a" * 101, [], "an annotator's name is printable text of 1 to 100 characters"),
         ("k", "ann", [(0, 1, "yes"), (3, 1, "yes")], "there is no item 3: items are numbered 0 to 2"),
         ("k", "ann", [(-1, 1, "yes")], "there is no item -1"),
         ("k", "ann", [(2**70, 1, "yes")], "there is no item 1180591620717411303424"),

@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import UNKNOWN, Labels, Source
+from ramify.labels import ANSWERS, UNKNOWN, Labels, Source
 from ramify.project.live import training
 from ramify.project.live.background import Meanwhile
 from ramify.project.live.model import Model
 from ramify.project.live.screens import GRID, Tasks
 from ramify.project.live.shortlists import Lists, Rest, SharedLabels
 from ramify.project.live.views import Views
-from ramify.project.store.answers import ANSWERS
-from ramify.project.store.leases import Queue
 from ramify.project.store.store import Store
 from ramify.taxonomy import Index
 
@@ -46,7 +44,7 @@ class Service:
         background: bool = True,
     ) -> None:
         self.store = Store(folder)
-        self.queue = Queue(self.store, overlap=overlap, seconds=lease_seconds)
+        self.queue = self.store.leases(overlap=overlap, seconds=lease_seconds)
         self.overlap, self.budget, self.train_every = overlap, budget, train_every
         self._lock = RLock()
         self._modes: dict[str, str] = {}
