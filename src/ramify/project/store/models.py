@@ -46,6 +46,7 @@ class Models:
 
         ``build`` returns what is to be noted of it: learner, answers (how many it learnt from), estimate, note.
         """
+        self.database.check_writable()
         with disk_troubles(self.folder, "no model was added"), self._draft() as draft:
             noted = build(draft)
             files = {path.relative_to(draft).as_posix(): _measured(path) for path in _files(draft)}
