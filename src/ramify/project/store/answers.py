@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, func, select
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
-from ramify.project.store.database import intact, quickly
+from ramify.project.store.database import intact, of_kinds, quickly
 from ramify.project.store.items import Items, get
 from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, concepts, events
@@ -171,10 +171,10 @@ def _of_key(connection: Connection, key: str) -> list[Event]:
 
 def _event(row: Sequence[Any]) -> Event:
     with intact("an event"):
-        values = (*row[:-1], bool(row[-1]))
-        if not all(map(isinstance, values, KINDS)) or values[6] not in (*ANSWERS, UNDO):
-            raise TypeError("a value of another kind")
-        return Event(*values)
+        event = Event(*of_kinds((*row[:-1], bool(row[-1])), *KINDS))
+        if event.answer not in (*ANSWERS, UNDO):
+            raise ValueError(f"{event.answer!r} is no answer")
+        return event
 
 
 def _key_taken(key: str) -> RamifyError:

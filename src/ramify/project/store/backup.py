@@ -10,14 +10,14 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.files import disk_trouble, disk_troubles, whole_file
-from ramify.project.store.database import Database, is_full
+from ramify.project.store.database import Database, intact, is_full
 from ramify.project.store.locks import LockedError, locked
 from ramify.project.store.models import KEPT, kept_models
 from ramify.project.store.revisions import sync
@@ -51,14 +51,19 @@ def _written(folder: Path, database: Database, path: Path) -> bool:
     with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".ramify-backup-") as place:
         copy = Path(place, DATABASE)
         database.copy_to(copy)
+        with database.in_words():
+            state = _read(copy, STATE)
+            files, model = _listed(folder, copy)
         try:
             with whole_file(path) as draft:
-                _write(folder, copy, draft)
+                _write(folder, copy, [*files, *_below(folder / "embedder"), *_below(model)], draft)
+                if model is not None and not model.is_dir():  # it was replaced while it was read
+                    raise FileNotFoundError(None, None, str(model))
         except FileNotFoundError as error:
             # Either a newer file has replaced one that this copy of the database names, or one was really lost.
             with database.read() as connection:
                 current = connection.exec_driver_sql(STATE).one()
-            if _read(copy, STATE) != [tuple(current)]:
+            if [tuple(current)] != state:
                 return False
             raise RamifyError(
                 f"{error.filename} is missing: the project is damaged, restore it from an earlier backup"
@@ -68,6 +73,8 @@ def _written(folder: Path, database: Database, path: Path) -> bool:
 
 STATE = "SELECT (SELECT value FROM meta WHERE key = 'revision'), (SELECT COUNT(*) FROM models)"
 """Changes whenever files are replaced."""
+NAMES = "SELECT value FROM meta WHERE key IN ('features', 'imported') AND value <> 'null'"
+MODELS = f"SELECT version, files FROM models ORDER BY version DESC LIMIT {KEPT}"
 
 
 def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
@@ -75,20 +82,23 @@ def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
-def _write(folder: Path, database: Path, path: Path) -> None:
-    """All files that belong to a copy of the database, and the copy."""
-    named = _read(database, "SELECT value FROM meta WHERE key IN ('features', 'imported') AND value <> 'null'")
-    files = [folder / json.loads(name) for (name,) in named]
-    rows = _read(database, f"SELECT version, files FROM models ORDER BY version DESC LIMIT {KEPT}")
-    model = next((model.folder for model in kept_models(folder / "models", rows) if model.damage is None), None)
-    for below in (folder / "embedder", model):
-        files += [] if below is None else [file for file in below.rglob("*") if file.is_file()]
+def _listed(folder: Path, database: Path) -> tuple[list[Path], Path | None]:
+    """The files that a copy of the database names, and the folder of the newest whole model."""
+    with intact("the list of files"):
+        files = [folder / json.loads(name) for (name,) in _read(database, NAMES)]
+        models = kept_models(folder / "models", _read(database, MODELS))
+    return files, next((model.folder for model in models if model.damage is None), None)
+
+
+def _below(folder: Path | None) -> list[Path]:
+    return [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _write(folder: Path, database: Path, files: Sequence[Path], path: Path) -> None:
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as archive:
         archive.write(database, DATABASE, zipfile.ZIP_DEFLATED, compresslevel=1)
         for file in (*files, folder / MARK):
             archive.write(file, file.relative_to(folder).as_posix())
-    if model is not None and not model.is_dir():  # it was replaced while it was read
-        raise FileNotFoundError(None, None, str(model))
 
 
 def read_backup(path: Path, folder: Path) -> None:

@@ -33,6 +33,7 @@ from ramify.project.store.migrations import check_version, migrate
 
 BUSY_SECONDS = 10.0
 CHUNK = 900  # values in one query: old builds of SQLite allow 999
+LAST_TIME = 1e11  # seconds since 1970: in the year 5138
 LEAST_ROOM = 1 << 16  # bytes: with less left, a disk that cannot be written is full
 
 DAMAGED = "the file is damaged, restore the project from a backup"
@@ -67,6 +68,18 @@ def intact(what: str) -> Iterator[None]:
         yield
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise sqlite3.DatabaseError(f"{what} is malformed") from error
+
+
+def of_kinds(row: Sequence[Any], *kinds: Any) -> Sequence[Any]:
+    """The row itself, if its values are of these kinds (floats are times); other values are a sign of damage.
+
+    >>> of_kinds((1, None), int, str | None)
+    (1, None)
+    """
+    for value, kind in zip(row, kinds, strict=True):
+        if not isinstance(value, kind) or (isinstance(value, float) and not 0 <= value < LAST_TIME):
+            raise TypeError(f"{value!r} is not {kind}")
+    return row
 
 
 def chunks(values: Sequence[Value], size: int = CHUNK) -> Iterator[Sequence[Value]]:
@@ -123,7 +136,7 @@ class Database:
         self._passing = self._engine.execution_options(begin="IMMEDIATE", synchronous="NORMAL")
         # Threads of this process wait here in turn; SQLite's own waiting polls, and may let one starve.
         self._turn = threading.Lock()
-        with self._in_words():
+        with self.in_words():
             if self.writable:
                 with self._engine.connect() as connection:
                     _driver(connection).execute("PRAGMA journal_mode = WAL")
@@ -164,7 +177,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one state of the database, whatever others write meanwhile."""
-        with self._in_words(), self._engine.begin() as connection:
+        with self.in_words(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -175,7 +188,7 @@ class Database:
         whatever happens to the process.
         """
         self.check_writable()
-        with self._turn, self._in_words(), (self._lasting if lasting else self._passing).begin() as connection:
+        with self._turn, self.in_words(), (self._lasting if lasting else self._passing).begin() as connection:
             yield connection
 
     def check_writable(self) -> None:
@@ -188,7 +201,7 @@ class Database:
 
     def copy_to(self, path: Path) -> None:
         """Write one state of the whole database to another file, while others go on writing."""
-        with self._in_words(), self._engine.connect() as connection, closing(sqlite3.connect(path)) as target:
+        with self.in_words(), self._engine.connect() as connection, closing(sqlite3.connect(path)) as target:
             try:
                 _driver(connection).backup(target)
             except sqlite3.Error as error:
@@ -197,10 +210,11 @@ class Database:
                 raise
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def in_words(self) -> Iterator[None]:
+        """What SQLite says, or what was read and makes no sense, becomes one sentence."""
         try:
             yield
-        except (SQLAlchemyError, sqlite3.Error, MemoryError) as error:  # a damaged file may ask for endless memory
+        except (SQLAlchemyError, sqlite3.Error, MemoryError, UnicodeDecodeError) as error:  # damage has many faces
             cause = getattr(error, "orig", None) or error
             raise UnavailableError(f"{self.path}: {self._sentence(cause)}") from error
 

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.store.database import Database, among, intact, quickly
+from ramify.project.store.database import Database, UnavailableError, among, intact, of_kinds, quickly
 from ramify.project.store.schema import concepts, items, meta
 from ramify.taxonomy import Index, Taxonomy
 
@@ -30,6 +30,10 @@ class Item:
     id: str
     text: str | None
     picture: str | None
+
+
+KINDS = (int, str, str | None, str | None)
+"""What the columns of an item hold, unless the file is damaged."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class Items:
         with self.database.read() as connection:
             with intact("an item"):
                 rows = quickly(connection, SHOWN, {"numbers": json.dumps(wanted)})
-                item_of = {row[0]: _item(*row) for row in rows}
+                item_of = {row[0]: Item(*of_kinds(row, *KINDS)) for row in rows}
             for number in wanted:
                 if number not in item_of:
                     last = get(connection, "items") - 1
@@ -142,6 +146,8 @@ class Items:
             contents = self.contents
             try:
                 return open_files(contents)
+            except UnavailableError:  # of the database, not of these files
+                raise
             except (OSError, ValueError) as error:
                 if not self.refresh() and contents is self.contents:
                     names = " or ".join(name for name in (contents.features, contents.imported) if name)
@@ -177,12 +183,6 @@ def _contents(connection: Connection) -> Contents:
 
 def _is_file_name(name: Any) -> bool:
     return name is None or (isinstance(name, str) and Path(name).name == name)
-
-
-def _item(number: Any, name: Any, text: Any, picture: Any) -> Item:
-    if not isinstance(name, str) or not all(shown is None or isinstance(shown, str) for shown in (text, picture)):
-        raise TypeError("an item has an id, and a text and a picture or none")
-    return Item(number, name, text, picture)
 
 
 def _read_features(path: Path) -> NDArray[np.float32]:

@@ -15,13 +15,22 @@ from sqlalchemy import func, select
 
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
-from ramify.project.store.database import Database, intact
+from ramify.project.store.database import Database, intact, of_kinds
 from ramify.project.store.locks import is_locked, locked
 from ramify.project.store.revisions import sync
 from ramify.project.store.schema import curve, models
 
 KEPT = 3  # models: the newest, and those that another process may still be reading
 BLOCK = 1 << 20  # bytes read at once
+FACTS = {
+    "version": int,
+    "at": float,
+    "learner": str | None,
+    "answers": int | None,
+    "estimate": str,
+    "note": str | None,
+}
+"""What is noted of a model, and of which kinds it is."""
 NEWEST = select(models.c.version, models.c.files).order_by(models.c.version.desc()).limit(KEPT)
 
 
@@ -132,10 +141,11 @@ class Models:
         newest = self.newest()
         if newest is None:
             return None
-        columns = [column for column in models.c if column.name != "files"]
+        of_newest = select(*(models.c[name] for name in FACTS)).where(models.c.version == newest.version)
         with self.database.read() as connection, intact("the list of models"):
-            row = connection.execute(select(*columns).where(models.c.version == newest.version)).mappings().one()
-            return {**row, "estimate": json.loads(row["estimate"])}
+            row = of_kinds(connection.execute(of_newest).one(), *FACTS.values())
+            facts = dict(zip(FACTS, row, strict=True))
+            return {**facts, "estimate": json.loads(facts["estimate"])}
 
     # -- the learning curve --------------------------------------------------------------------------------------------
 
@@ -147,21 +157,21 @@ class Models:
     def curve(self) -> list[dict[str, Any]]:
         """All such points, oldest first: answers, at, estimate."""
         with self.database.read() as connection, intact("the learning curve"):
-            rows = connection.execute(select(curve).order_by(curve.c.at)).all()
-            return [{"answers": row.answers, "at": row.at, "estimate": json.loads(row.estimate)} for row in rows]
+            rows = [of_kinds(row, int, float, str) for row in connection.execute(select(curve).order_by(curve.c.at))]
+            return [{"answers": answers, "at": at, "estimate": json.loads(text)} for answers, at, text in rows]
 
 
 def kept_models(folder: Path, rows: Iterable[Sequence[Any]], thorough: bool = False) -> list[KeptModel]:
     """What is kept of some models, given by versions and lists of files (as JSON; an older Ramify noted none)."""
     models = []
-    for version, listed in rows:
-        files = {name: (int(size), int(checksum)) for name, (size, checksum) in json.loads(listed or "{}").items()}
-        place = folder / f"{int(version):04d}"
-        models.append(KeptModel(int(version), place, damage(place, files, thorough)))
+    for version, listed in (of_kinds(row, int, str | None) for row in rows):
+        files = dict(json.loads(listed or "{}"))
+        place = folder / f"{version:04d}"
+        models.append(KeptModel(version, place, damage(place, files, thorough)))
     return models
 
 
-def damage(folder: Path, files: Mapping[str, tuple[int, int]], thorough: bool = False) -> str | None:
+def damage(folder: Path, files: Mapping[str, Sequence[int]], thorough: bool = False) -> str | None:
     """The first file of a folder that is not what it was (size and checksum by name), and what became of it.
 
     >>> import tempfile

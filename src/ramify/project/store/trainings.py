@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, whole_file
-from ramify.project.store.database import Database, intact
+from ramify.project.store.database import Database, intact, of_kinds
 from ramify.project.store.locks import LockedError, is_locked, locked
 from ramify.project.store.schema import trainings
 
@@ -108,10 +108,7 @@ class Trainings:
     def _row(self) -> dict[str, Any] | None:
         newest = select(trainings).order_by(trainings.c.id.desc()).limit(1)
         with self.database.read() as connection, intact("the list of trainings"):
-            row = connection.execute(newest).mappings().one_or_none()
+            row = connection.execute(newest).one_or_none()
             if row is None:
                 return None
-            kinds = {"started": float, "finished": float | None, "error": str | None}
-            if not all(isinstance(row[name], kind) for name, kind in kinds.items()):
-                raise TypeError("a value of another kind")
-            return dict(row)
+            return dict(zip(trainings.c.keys(), of_kinds(row, int, float, float | None, int, str | None), strict=True))
