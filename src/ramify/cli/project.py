@@ -132,11 +132,13 @@ def train(
     ] = None,
 ) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
-    from ramify.project.live.training import choose_learner
-    from ramify.project.live.training import train as train_model
     from ramify.project.store.store import Store
 
     with Store(folder) as store, _interruptible(f"{folder} keeps the model it had"):
+        store.trainings.check_free()  # before torch is loaded
+        from ramify.project.live.training import choose_learner
+        from ramify.project.live.training import train as train_model
+
         if learner is not None:
             choose_learner(store, learner, {})
         version = train_model(store, verbose=sys.stdout.isatty())

@@ -23,7 +23,7 @@ from ramify.data import Dataset
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.labels import Labels
+from ramify.labels import Labels, as_labels
 from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.evidence import Evidence, Floats
 from ramify.learners.scaling import Scaler
@@ -278,8 +278,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _continued(self, X: Any, labels: Labels, rows: Index | None = None) -> Any:  # noqa: N803
         """Check that data fit what was learned before; of the features all are looked at, or only some rows."""
-        self._check_labels_given(labels)
-        if labels.taxonomy != self.taxonomy_:
+        if as_labels(labels).taxonomy != self.taxonomy_:
             raise RamifyError("these labels have another taxonomy than the learner was fitted with: fit a new learner")
         features = self._matched(X, labels, check=rows is None)
         self.check_width(features)
@@ -289,19 +288,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return features
 
     def _matched(self, X: Any, labels: Labels, *, check: bool = True) -> Any:  # noqa: N803
-        self._check_labels_given(labels)
+        as_labels(labels)
         features = as_features(X, check=check)
         if features.shape[0] != len(labels):
             raise RamifyError(f"{features.shape[0]} rows of features for {len(labels)} labelled items: they must agree")
         return features
-
-    @staticmethod
-    def _check_labels_given(labels: Labels) -> None:
-        if not isinstance(labels, Labels):
-            raise RamifyError(
-                f"labels are a ramify.Labels, not of the type {type(labels).__name__}: make them with "
-                "Labels(taxonomy, coarse) or Labels.from_matrix(taxonomy, matrix)"
-            )
 
     def _checked(self, X: Any) -> Any:  # noqa: N803
         self.check_fitted()

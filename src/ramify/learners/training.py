@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.labels import Labels
+from ramify.labels import Labels, as_labels
 from ramify.learners.base import Inputs, Learner, Logits, as_json, fingerprint
 from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.evidence import FOR_DIRECTIONS, Evidence, Looks, doubles, leading, looks_by_predictions
@@ -131,8 +131,7 @@ class NetLearner(Learner):
         ``truth`` (all labels) only adds the recovery of unknown entries to ``history_``. With ``checkpoint`` (a folder)
         every epoch is on disk before the next begins, and a fit that was interrupted goes on where it stopped.
         """
-        self._check_labels_given(labels)
-        self._check_labels(labels)
+        self._check_labels(as_labels(labels))
         self._device = pick_device(self.device)
         features = self._start(X, labels)
         self._seed = self._draw_seed()

@@ -12,7 +12,7 @@ from ramify.learners import Learner
 from ramify.learners.cache import Cache
 from ramify.learners.evidence import Floats
 from ramify.project.store.store import Store
-from ramify.project.transfer.learned import load_learner
+from ramify.project.transfer.learned import load_kept
 from ramify.taxonomy import Index
 
 
@@ -31,17 +31,17 @@ class Model:
     @classmethod
     def load(cls, store: Store, features: Any, labels: Labels, annotated: Index) -> "Model":
         """The newest one that is whole, with all answers given since; other concepts than ours make it useless."""
-        problems: list[str] = []
-        for version, folder in store.model_folders():
+        problem = None
+        for kept in store.models.candidates():
             try:
-                learner, cache = load_learner(folder, features, labels, annotated), Cache.load(folder)
-                len(cache)
-            except (RamifyError, OSError, ValueError, KeyError) as error:
-                problems.append(f"model {version} is damaged and was left out ({error}): train a new one")
+                learner = load_kept(kept, features, labels, annotated)
+                cache = Cache.load(kept.folder)
+            except (RamifyError, OSError, ValueError) as error:
+                problem = problem or f"model {kept.version} is damaged and was left out ({error}): train a new one"
                 continue
             known = learner.taxonomy_ == labels.taxonomy
-            return cls(version, learner if known else None, cache if known else None, "; ".join(problems) or None)
-        return cls(problem="; ".join(problems) or None)
+            return cls(kept.version, learner if known else None, cache if known else None, problem)
+        return cls(problem=problem)
 
     @property
     def upto(self) -> int:

@@ -19,7 +19,7 @@ from ramify.project.live.shortlists import Questions, make_strategy
 from ramify.project.live.state import State
 from ramify.project.live.tally import Tally, find_positives
 from ramify.project.live.views import Views, status_of, taxonomy_of
-from ramify.project.store.leases import Entry, Queue
+from ramify.project.store.leases import Entry
 from ramify.project.store.store import Store
 
 REFUSED = 20  # times that others may be quicker, until somebody is told that there is nothing
@@ -43,7 +43,7 @@ class Service:
     ) -> None:
         chosen = make_strategy(strategy)
         self.store = Store(folder)
-        self.leases = Queue(self.store, overlap=overlap, seconds=lease_seconds)
+        self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
         self.budget, self.train_every = budget, train_every
         self._modes: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -178,7 +178,7 @@ class Service:
             again = [entry for entry in entries if self._is_open(entry)]
             if again and all(self.leases.lease(annotator, [[entry] for entry in again])):
                 screen = self.screens.screen("group", again, time.time() + self.leases.seconds)
-        said = {event.seq: event.answer for event in self.store.events_at([event.undoes for event in events])}
+        said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
         undone = [
             shapes.UndoneAnswer(item=event.item, concept=event.concept, answer=said[event.undoes])  # type: ignore[index,arg-type]
             for event in events

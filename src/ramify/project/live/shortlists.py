@@ -9,7 +9,7 @@ from ramify.labels import UNKNOWN, Labels
 from ramify.noise import sample
 from ramify.project.limits import MODES
 from ramify.project.live.state import Snapshot, State
-from ramify.project.store.leases import Entry, Queue
+from ramify.project.store.leases import Entry, Leases
 from ramify.strategies import Pool, RandomItems, Shortlist, Strategy, strategy_class
 from ramify.taxonomy import Index
 
@@ -37,7 +37,7 @@ def make_strategy(name: str) -> Strategy:
 class Questions:
     """What is asked next: a shortlist of a sample of the items at first, of all items a little later."""
 
-    def __init__(self, state: State, leases: Queue, strategy: Strategy) -> None:
+    def __init__(self, state: State, leases: Leases, strategy: Strategy) -> None:
         self.state, self.leases, self.strategy = state, leases, strategy
         self._seed = 0
         self.make(everything=False)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.labels import UNKNOWN, Labels, Source
+from ramify.labels import UNKNOWN, Labels
 from ramify.labels.guarded import GuardedLabels
 from ramify.learners.warm import answered_items
 from ramify.project.live.model import Model
+from ramify.project.store.consensus import apply_answers
 from ramify.project.store.items import Contents
 from ramify.project.store.store import Store
 from ramify.taxonomy import Index
@@ -100,20 +101,3 @@ class Change:
     parents: Index
     deduced: int
     """Entries that are known now although nobody was asked."""
-
-
-def apply_answers(labels: Labels, imported: Labels, items: Index, concepts: Index, values: NDArray[np.int8]) -> None:
-    """Record what people say, or take it back where they say nothing or disagree.
-
-    A person's answer about the very cell that was imported outranks the import: the coarse label was wrong.
-    """
-    own, rows = np.unique(items, return_inverse=True)
-    about, columns = np.unique(concepts, return_inverse=True)
-    was = imported.states(own, about)[rows, columns]
-    asserted = imported.sources(own, about)[rows, columns] == Source.IMPORTED
-    said = values != UNKNOWN
-    labels.retract(items[~said], concepts[~said], "annotated")
-    back, wrong = asserted & ~said, asserted & said & (was != values)
-    labels.record(items[back], concepts[back], was[back], "imported")
-    labels.retract(items[wrong], concepts[wrong], "imported")
-    labels.record(items[said], concepts[said], values[said], "annotated")

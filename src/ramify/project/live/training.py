@@ -34,19 +34,8 @@ def train(store: Store, *, verbose: bool = False) -> int:
 
     The database says that it is being done, and how it ended.
     """
-    running = store.training()
-    if running is not None and running["running"]:
-        raise RamifyError(f"{store.folder}: process {running['pid']} is training a model already: wait for it")
-    number = store.training_started(os.getpid())
-    try:
-        with one_thread():
-            version = _train(store, verbose)
-    except BaseException as error:
-        told = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
-        store.training_finished(number, told)
-        raise
-    store.training_finished(number)
-    return version
+    with store.trainings.begin(), one_thread():
+        return _train(store, verbose)
 
 
 def _train(store: Store, verbose: bool) -> int:

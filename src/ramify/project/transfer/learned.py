@@ -1,11 +1,11 @@
 """A project's learner as it is now: the saved one, with all answers given since it was trained."""
 
-from pathlib import Path
 from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import LEARNERS, Learner, learner_class, load
+from ramify.project.store.models import KeptModel
 from ramify.project.store.store import Store
 from ramify.taxonomy import Index
 
@@ -27,9 +27,11 @@ def make_learner(name: str, **parameters: Any) -> Learner:
     return learner
 
 
-def load_learner(folder: Path, features: Any, labels: Labels, annotated: Index) -> Learner:
-    """The learner of a model's folder; where it learns at once, it takes in what changed since it was trained."""
-    learner = load(folder / "learner")
+def load_kept(kept: KeptModel, features: Any, labels: Labels, annotated: Index) -> Learner:
+    """The learner of a kept model; where it learns at once, it takes in what changed since it was trained."""
+    if kept.damage is not None:
+        raise RamifyError(kept.damage)
+    learner = load(kept.folder / "learner")
     if learner.learns_at_once and learner.taxonomy_ == labels.taxonomy:
         changed = learner.changed_items(labels, annotated)
         if len(changed):
@@ -40,9 +42,9 @@ def load_learner(folder: Path, features: Any, labels: Labels, annotated: Index) 
 def current_learner(store: Store, labels: Labels) -> Learner:
     """The newest model that is whole, with all answers given since it was trained."""
     damage: RamifyError | None = None
-    for _, folder in store.model_folders():
+    for kept in store.models.candidates():
         try:
-            learner = load_learner(folder, store.features(), labels, store.answered_items())
+            learner = load_kept(kept, store.features(), labels, store.answered_items())
         except RamifyError as error:
             damage = damage or error
             continue
