@@ -1,9 +1,11 @@
 """Where the real data lies, for the tests that use it, and what all tests need."""
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
+import torch
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -23,3 +25,7 @@ def real_bundle():
 
 # Started in the background of a script, pytest would ignore Ctrl-C, and so would all processes that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Nets as small as those of the tests are trained by one thread: many would fight over a busy machine.
+torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"  # of the processes that tests start

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from learner_checks import data
+from ramify.checks.data import data
 from ramify.data import Dataset
 from ramify.learners import PseudoLabel
 from ramify.loop import ActiveLoop, Truth

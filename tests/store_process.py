@@ -1,4 +1,4 @@
-"""Stores in processes of their own, killed at random moments: python store_process.py answers|adds|writes FOLDER ...
+"""Stores in processes of their own, killed at random moments: python store_process.py WHAT FOLDER ...
 
 The processes are forked from this one, which has already imported everything: only the store itself is killed. What
 they have finished they say through a pipe; what came of it is printed as JSON.
@@ -9,15 +9,17 @@ import os
 import random
 import select
 import signal
+import sqlite3
 import sys
 import time
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from ramify.labels import Labels
-from ramify.project.store.leases import Queue
+from ramify.project.store import backup
 from ramify.project.store.store import Store
 
 ENTRIES = 3  # answers of one request
@@ -90,6 +92,13 @@ def killed(children: list[tuple[int, int]], after: float) -> list[list[str]]:
 
 
 def main(what: str, folder: Path, *rest: str) -> None:
+    if what == "trains":
+        with Store(folder) as store, store.trainings.begin():
+            print("training", flush=True)
+            signal.pause()
+    if what == "restores":
+        print(restores(folder, Path(rest[0])))
+        return
     if what == "writes":
         print(json.dumps(write(folder, rest[0], int(rest[1]))))
         return
@@ -101,14 +110,54 @@ def main(what: str, folder: Path, *rest: str) -> None:
     print(json.dumps(heard))
 
 
+def restores(archive: Path, parent: Path) -> int:
+    """Restore into folders 0, 1, 2, ..., killed after so many steps in each; how many were killed."""
+    for steps in range(10**9):
+        child = os.fork()
+        if not child:
+            restore(archive, parent / str(steps), steps)
+            os._exit(0)
+        if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+            return steps
+    raise AssertionError
+
+
+def restore(archive: Path, folder: Path, steps: int) -> None:
+    """Restore, and be killed after so many steps: before and in the middle of all that is written, and in between."""
+    left = iter(range(steps))
+
+    def step() -> None:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def halting(honest: Callable[..., object]) -> Callable[..., object]:
+        def called(*arguments: object, **options: object) -> object:
+            step()
+            return honest(*arguments, **options)
+
+        return called
+
+    def halves(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+        content = b"".join(whole(archive, name))
+        for part in (content[: len(content) // 2], content[len(content) // 2 :]):
+            yield part
+            step()
+
+    whole, backup._blocks = backup._blocks, halves
+    for module, name in ((Path, "write_text"), (Path, "write_bytes"), (Path, "unlink"), (os, "replace"), (os, "fsync")):
+        setattr(module, name, halting(getattr(module, name)))
+    sqlite3.connect = halting(sqlite3.connect)
+    Store.restore(archive, folder)
+
+
 def write(folder: Path, name: str, count: int) -> int:
     """Answer and lease a while, beside others; how many answers were kept."""
     with Store(folder) as store:
-        queue = Queue(store, overlap=9)
+        leases = store.leases(overlap=9)
         kept = 0
         for number in range(count):
             entry = (number % len(store), int(store.id_of[number % 4]))
-            queue.lease(name, [[entry]])
+            leases.lease(name, [[entry]])
             kept += len(store.record(f"{name}-{number}", name, [(*entry, "yes")]))
         return kept
 

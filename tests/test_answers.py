@@ -5,8 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ramify import RamifyError
+from ramify import Labels, RamifyError, Taxonomy
 from ramify.project.store import answers
+from ramify.project.store.consensus import apply_answers
 from ramify.project.store.store import Event
 from store_checks import coarse, filled, ids
 
@@ -48,6 +49,7 @@ def test_answers_are_kept_once_for_each_key(store):
         ("k", "a\0", [], "an annotator's name is printable text"),
         ("k", "\ud800", [], "an annotator's name is printable text"),
         ("k" * 201, "ann", [], "the key of a request is printable text"),
+        ("k", "a" * 101, [], "an annotator's name is printable text of 1 to 100 characters"),
         ("k", "ann", [(0, 1, "yes"), (3, 1, "yes")], "there is no item 3: items are numbered 0 to 2"),
         ("k", "ann", [(-1, 1, "yes")], "there is no item -1"),
         ("k", "ann", [(2**70, 1, "yes")], "there is no item 1180591620717411303424"),
@@ -199,3 +201,42 @@ def test_what_stands_is_what_the_events_say(shared_store, requests):
             expected.retract(item, number, "imported")
         expected.record(item, number, value, "annotated")
     assert store.labels() == expected
+
+
+# -- an answer outranks the import -------------------------------------------------------------------------------------
+
+DEEP = Taxonomy({"animal": {"pet": ["cat", "dog"], "wild": ["fox"]}, "food": ["apple", "banana"]})
+ENTRIES = st.tuples(st.integers(0, 2), st.integers(0, len(DEEP) - 1))
+IMPORTS = st.dictionaries(ENTRIES, st.integers(0, 1), max_size=10)
+STEPS = st.lists(st.dictionaries(ENTRIES, st.integers(-1, 1), min_size=1, max_size=5), max_size=8)
+
+
+def with_imports(imports):
+    labels = Labels(DEEP, np.full((3, 2), -1, np.int8))
+    for (item, concept), value in imports.items():
+        labels.record(item, concept, value, "imported")
+    return labels
+
+
+def apply(labels, imported, values):
+    items, concepts = np.array(list(values), np.intp).reshape(-1, 2).T
+    apply_answers(labels, imported, items, concepts, np.array(list(values.values()), np.int8))
+
+
+@settings(max_examples=200, deadline=None)
+@given(IMPORTS, STEPS)
+def test_answers_applied_as_they_come_are_answers_loaded_at_once(imports, steps):
+    """Whatever was answered, changed and taken back before, labels follow from the imports and the last values."""
+    imported, labels, values = with_imports(imports), with_imports(imports), {}
+    for step in steps:
+        apply(labels, imported, step)
+        values.update(step)
+    known = {entry: value for entry, value in values.items() if value >= 0}
+    loaded = with_imports(imports)
+    apply(loaded, loaded, known)
+    assert labels == loaded
+    expected = with_imports({entry: value for entry, value in imports.items() if known.get(entry, value) == value})
+    for (item, concept), value in known.items():
+        expected.record(item, concept, value, "annotated")
+    assert labels == expected
+    assert imported == with_imports(imports)

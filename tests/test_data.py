@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse
 import torch
 
-from ramify.data import Dataset, benchmark
+from ramify.data import Dataset, as_dataset, benchmark
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, UNKNOWN, Labels, Source
+from ramify.labels import RELEVANT, UNKNOWN, Labels, Source, as_labels
 from ramify.taxonomy import Taxonomy
 
 REAL = ("mirflickr_tags", "coco_captions", "goemotions")
@@ -97,6 +97,25 @@ def test_features_of_any_kind_are_kept(tmp_path):
         assert np.array_equal(kept, values)
         taken = data.take([1]).features
         assert np.array_equal(taken.toarray() if scipy.sparse.issparse(taken) else taken, values[1:])
+
+
+@pytest.mark.parametrize("labels", [np.array([[1, 0]]), [[1, 0]], None])
+def test_plain_numbers_in_place_of_labels_say_what_to_do(labels):
+    for build in (lambda: Dataset(labels, [[1.0]]), lambda: Dataset(labels=labels), lambda: as_labels(labels)):
+        with pytest.raises(RamifyError) as error:
+            build()
+        assert str(error.value) == (
+            f"labels are a ramify.Labels, not {type(labels).__name__}: build them with Labels(taxonomy, coarse) or "
+            "Labels.from_matrix(taxonomy, matrix)"
+        )
+
+
+def test_features_and_labels_in_place_of_a_data_set_say_what_to_do():
+    pair = ([[1.0]], Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1]]))
+    for use in (lambda: benchmark(pair, warm=1), lambda: as_dataset(pair)):
+        with pytest.raises(RamifyError) as error:
+            use()
+        assert str(error.value) == "data are a ramify.Dataset, not tuple: build it with Dataset(labels, features)"
 
 
 def test_an_interrupted_save_keeps_the_old_folder(tmp_path, monkeypatch):

@@ -232,7 +232,11 @@ def test_annotators_and_keys_of_a_file(store, tmp_path):
         ),
         (
             f"id,concept,answer,annotator\na,cat,yes,{'x' * 300}\n",
-            "{path}, row 2, column 'annotator': '" + "x" * 300 + "' is not printable text of 1 to 200 letters",
+            "{path}, row 2, column 'annotator': '" + "x" * 300 + "' is not printable text of 1 to 100 letters",
+        ),
+        (
+            f"id,concept,answer,key\na,cat,yes,{'k' * 201}\n",
+            "{path}, row 2, column 'key': '" + "k" * 201 + "' is not printable text of 1 to 200 letters",
         ),
     ],
 )

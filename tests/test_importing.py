@@ -1,15 +1,21 @@
 """Adding items to a project: all or nothing, twice is once, and an interruption costs only what was under way."""
 
+import errno
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import disks
 from ramify.embed.pictures import PictureEmbedder, embed_pictures
 from ramify.embed.text import TextEmbedder
 from ramify.errors import RamifyError
 from ramify.project.store.store import Store
+from ramify.project.transfer import importing
+from ramify.project.transfer.features import drop_drafts, embedded
 from ramify.project.transfer.importing import add, image_folder, init, prepare
 
 WORDS = ["cat purrs softly", "dog barks", "red apple", "yellow banana", "cat and dog", "apple pie"]
@@ -299,3 +305,75 @@ def test_a_project_is_not_made_from_nothing(tmp_path):
     with pytest.raises(RamifyError, match="there is no such file"):
         init(tmp_path / "project", tmp_path / "none.yaml")
     assert not (tmp_path / "project").exists()
+
+
+# -- two first adds at once ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def overtaken(store, monkeypatch):
+    """Another process adds the first items when ours are read and embedded, but not yet added."""
+
+    def begin(*arguments, **options):
+        def prepared(*ours, **rest):
+            incoming = prepare(*ours, **rest)
+            monkeypatch.undo()
+            with Store(store.folder) as other:
+                add(other, *arguments, **options)
+            return incoming
+
+        monkeypatch.setattr(importing, "prepare", prepared)
+
+    return begin
+
+
+def test_who_comes_second_is_embedded_by_what_the_first_taught(store, tmp_path, overtaken):
+    overtaken(table(tmp_path / "first.csv", 4))
+    done = add(store, table(tmp_path / "second.csv", 30, start=3))
+    assert (done.added, done.present, done.embed) == (26, 1, "text")
+    by = TextEmbedder.load(store.folder / "embedder")
+    texts = [f"{WORDS[n % 6]} {n}" for n in range(30)]
+    assert store.all_ids().tolist() == [str(n) for n in range(30)]
+    assert store.features().shape == (30, 3)
+    assert np.allclose(store.features(), by.rows(texts)[0], atol=1e-6)
+    assert not (store.folder / "drafts").exists()
+
+
+def test_who_comes_second_with_other_features_is_told_so(store, tmp_path, overtaken):
+    np.save(tmp_path / "f.npy", np.arange(12.0).reshape(6, 2))
+    overtaken(table(tmp_path / "first.csv"), features=tmp_path / "f.npy")
+    second = table(tmp_path / "second.csv", 9, start=6)
+    with pytest.raises(RamifyError) as refused:
+        add(store, second)
+    assert str(refused.value) == (
+        f"the features of {store.folder} come from files: give those of {second} with --features"
+    )
+    assert store.setting("embed") == "features"
+    assert not (store.folder / "embedder").exists()
+    store.refresh()
+    assert store.features().tolist() == np.arange(12.0).reshape(6, 2).tolist()
+
+
+def test_a_full_disk_is_said_while_embedding(store, tmp_path, monkeypatch):
+    def full(self, *_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+
+    table(tmp_path / "items.csv")
+    for name in ("mkdir", "open"):
+        with monkeypatch.context() as broken:
+            broken.setattr(Path, name, full)
+            with pytest.raises(RamifyError, match="drafts: the disk is full; nothing was embedded: make room"):
+                embedded(store, TextEmbedder(), ["a cat", "a dog"], {}, {}, None)
+    assert add(store, tmp_path / "items.csv").added == 6
+
+
+def test_texts_are_embedded_for_a_project_that_can_only_be_read(store, tmp_path):
+    add(store, table(tmp_path / "items.csv"))
+    store.close()
+    (tmp_path / "new.csv").write_text("id,text\nx,a cat\n3,yellow banana 3\n")
+    with disks.read_only(store.folder, tmp_path / "ro") as folder, Store(folder) as reading:
+        incoming = prepare(reading, tmp_path / "new.csv", new=True)
+        assert np.allclose(incoming.features[1], reading.features()[3], atol=1e-6)
+        drop_drafts(reading, incoming.drafts)
+        with pytest.raises(RamifyError, match="ro can only be read; nothing was changed"):
+            add(reading, tmp_path / "new.csv")

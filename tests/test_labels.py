@@ -1,6 +1,7 @@
 """Labels: a function of the live assertions, whatever their history; views and round trips."""
 
 import numpy as np
+import pyarrow
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
@@ -262,3 +263,99 @@ def test_a_refused_record_changes_nothing():
     with pytest.raises(RamifyError):
         labels.record([0, 0, 5], ["cat", "dog", "cat"], 1, "annotated")
     assert labels == before
+
+
+# -- columns with names ------------------------------------------------------------------------------------------------
+
+
+class Frame:
+    """The little that a DataFrame must have: names of columns, and numbers."""
+
+    def __init__(self, **columns):
+        self.columns, self.values = list(columns), np.array(list(columns.values())).T
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values.astype(dtype) if dtype else self.values
+
+
+def polars_like(**columns):
+    """A frame of several kinds of columns, with None for what is missing."""
+    frame = Frame(**columns)
+    frame.values = np.array(list(columns.values()), object).T
+    frame.to_numpy = lambda: frame.values
+    return frame
+
+
+def pandas_frame(**columns):
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
+def pandas_nullable(**columns):
+    return pytest.importorskip("pandas").DataFrame(columns).astype("Int64")
+
+
+@pytest.mark.parametrize("frame", [Frame, polars_like, pandas_frame, pandas_nullable, lambda **c: pyarrow.table(c)])
+def test_columns_are_taken_by_name_not_by_place(frame):
+    expected = Labels(PETS, [[1, 0], [0, 1], [-1, 1]])
+    assert Labels(PETS, frame(food=[0, 1, 1], animal=[1, 0, -1])) == expected
+    fine = frame(**{"dog": [0, 1], "food > banana": [1, 0], "apple": [0, 0], "cat": [1, -1]})
+    assert Labels.from_matrix(PETS, fine) == Labels.from_matrix(PETS, [[1, 0, 0, 1], [-1, 1, 0, 0]])
+    some = frame(food=[1, 0], kitty=[0, 1])
+    taxonomy = Taxonomy({"animal": {"cat": {"aliases": ["kitty"]}, "dog": None}, "food": ["apple"]})
+    by_place = Labels.from_matrix(taxonomy, [[0, 1], [1, 0]], ["cat", "food"])
+    assert Labels.from_matrix(taxonomy, some, ["cat", "food"]) == by_place
+
+
+def test_a_name_within_the_wanted_concepts_is_enough():
+    """A coarse and a fine concept may share a name: the column is the one that is asked for, and a path is itself."""
+    taxonomy = Taxonomy({"people": ["baby", "people"]})
+    frame = Frame(people=[1], baby=[0])
+    assert Labels.from_matrix(taxonomy, frame).states(0, ["people > people", "baby"]).tolist() == [[1, 0]]
+    everything = Frame(**{"people > people": [0], "people": [1], "baby": [1]})
+    assert Labels.from_matrix(taxonomy, everything, range(3)).states(0, [0, 1, 2]).tolist() == [[1, 0, 1]]
+
+
+def test_frames_with_gaps_and_of_several_kinds():
+    pandas = pytest.importorskip("pandas")
+    gaps = pandas.DataFrame({"food": [True, False, None], "animal": pandas.array([1, None, 0], dtype="Int64")})
+    expected = Labels(PETS, [[1, 1], [-1, 0], [0, -1]])
+    assert Labels(PETS, gaps) == expected
+    assert Labels(PETS, polars_like(food=[True, False, None], animal=[1, None, 0])) == expected
+    assert Labels(PETS, pyarrow.table({"food": [True, False, None], "animal": [1, None, 0]})) == expected
+    assert Labels(PETS, pandas.DataFrame([[1, 1], [-1, 0], [0, -1]])) == expected  # columns 0 and 1 are places
+    paths = pandas.DataFrame([[1, 0]], columns=pandas.MultiIndex.from_tuples([("animal", "dog"), ("animal", "cat")]))
+    assert Labels.from_matrix(PETS, paths, ["cat", "dog"]).states(0, ["cat", "dog"]).tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"id": [7], "animal": [1], "food": [0]},
+            "the column 'id' is none of the concepts 'animal', 'food': rename it, or leave it out",
+        ),
+        ({"animal": [1]}, "the labels have no column 'food': give one for each concept"),
+        ({"animal": ["yes"], "food": ["no"]}, "labels must be numbers (1, 0, -1 or NaN for unknown), not <U3"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns, message):
+    with pytest.raises(RamifyError) as error:
+        Labels(PETS, Frame(**columns))
+    assert str(error.value) == message
+
+
+def test_columns_that_are_not_unique_are_refused():
+    taxonomy = Taxonomy({"a": {"other": {"aliases": ["rest"]}}, "b": ["other"]})
+    frame = Frame(other=[1], rest=[1])
+    with pytest.raises(RamifyError) as error:
+        Labels.from_matrix(taxonomy, frame)
+    assert str(error.value) == "the column 'other' may be 'a > other' or 'b > other': call it by its path"
+    frame.columns = ["a > other", "rest"]
+    with pytest.raises(RamifyError) as error:
+        Labels.from_matrix(taxonomy, frame)
+    assert str(error.value) == "the columns 'a > other' and 'rest' are both 'a > other': keep one"
+    with pytest.raises(RamifyError) as error:
+        Labels(PETS, polars_like(animal=["yes"], food=[None]))
+    assert str(error.value) == (
+        "labels must be numbers (1, 0, -1 or NaN for unknown): could not convert string to float: 'yes'"
+    )

@@ -6,37 +6,35 @@ import torch
 from torch import nn
 
 import ramify
-from learner_checks import TAXONOMY, check_learner, data
+from ramify.checks import LEARNER_CHECKS
+from ramify.checks.data import TAXONOMY, data
 from ramify.data import Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import LEARNERS, LEML, FullySupervised, PseudoLabel, Refine
-from ramify.learners import coarse_stage as coarse_module
-from ramify.learners.base import warm_items
 from ramify.learners.noisy_or import posterior
 from ramify.learners.one_class import one_class_loss
 from ramify.learners.scaling import Scaler
-from ramify.learners.training import NetLearner
+from ramify.learners.warm import warm_items
 from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
 from ramify.taxonomy import Taxonomy
 
-SMALL = {"hidden": (16,), "epochs": 2, "random_state": 0}
+SMALL = {"hidden": (16,), "epochs": 2, "shortest_epoch": 10, "random_state": 0}
+
+
+COARSE = {"hidden": (16, 16), "steps": 40, "random_state": 0}
 
 
 def small(name: str):
     learner = LEARNERS[name]
-    return learner(**SMALL) if issubclass(learner, NetLearner) else learner(random_state=0)
+    return learner(**COARSE if "steps" in learner().get_params() else SMALL)
 
 
-@pytest.fixture(autouse=True)
-def _short_coarse_stage(monkeypatch):
-    monkeypatch.setattr(coarse_module, "STEPS", 60)
-
-
+@pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_conformance(name, tmp_path):
-    check_learner(small(name), tmp_path)
+def test_conformance(name, check):
+    check(small(name))
 
 
 @pytest.mark.parametrize("name", ["leml", "one-class", "factored", "noisy-or", "coarse-prior", "refine"])
@@ -263,9 +261,7 @@ def test_items_without_any_label_are_learned_from():
             "the features have 7 columns, but the learner was fitted with 12",
         ),
         (
-            lambda x, labels: (
-                Refine(random_state=0).fit(x, labels).partial_fit(x, Labels(Taxonomy({"a": ["b"]}), [[1]]))
-            ),
+            lambda x, labels: Refine(**COARSE).fit(x, labels).partial_fit(x, Labels(Taxonomy({"a": ["b"]}), [[1]])),
             "these labels have another taxonomy than the learner was fitted with: fit a new learner",
         ),
         (

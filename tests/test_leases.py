@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify import Labels, RamifyError, Taxonomy
-from ramify.project.store.leases import Queue
 from ramify.project.store.store import Store
 
 TAXONOMY = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
@@ -35,103 +34,103 @@ def clock():
     return Clock()
 
 
-def taken(queue):
-    return sorted(zip(*(part.tolist() for part in queue.taken()), strict=True))
+def taken(leases):
+    return sorted(zip(*(part.tolist() for part in leases.taken()), strict=True))
 
 
 def test_a_group_is_leased_wholly_or_not(store, clock):
-    queue = Queue(store, now=clock)
-    assert queue.lease("ann", [[(0, CAT), (0, DOG)], [(1, CAT)]]) == [True, True]
-    assert queue.lease("bob", [[(0, DOG), (2, DOG)], [(2, DOG)], []]) == [False, True, False]
-    assert queue.lease("ann", [[(0, CAT)]]) == [False]  # hers already
-    assert queue.lease("cid", [[(3, CAT)], [(3, CAT), (3, DOG)], [(3, DOG), (3, DOG)]]) == [True, False, True]
-    assert queue.own("ann")[0] == [(0, CAT, 1600.0), (0, DOG, 1600.0), (1, CAT, 1600.0)]
-    assert taken(queue) == [(0, CAT), (0, DOG), (1, CAT), (2, DOG), (3, CAT), (3, DOG)]
+    leases = store.leases(now=clock)
+    assert leases.lease("ann", [[(0, CAT), (0, DOG)], [(1, CAT)]]) == [True, True]
+    assert leases.lease("bob", [[(0, DOG), (2, DOG)], [(2, DOG)], []]) == [False, True, False]
+    assert leases.lease("ann", [[(0, CAT)]]) == [False]  # hers already
+    assert leases.lease("cid", [[(3, CAT)], [(3, CAT), (3, DOG)], [(3, DOG), (3, DOG)]]) == [True, False, True]
+    assert leases.own("ann")[0] == [(0, CAT, 1600.0), (0, DOG, 1600.0), (1, CAT, 1600.0)]
+    assert taken(leases) == [(0, CAT), (0, DOG), (1, CAT), (2, DOG), (3, CAT), (3, DOG)]
 
 
 def test_leases_survive_a_restart_and_end_by_themselves(store, clock):
-    Queue(store, now=clock).lease("ann", [[(0, CAT)]])
+    store.leases(now=clock).lease("ann", [[(0, CAT)]])
     with Store(store.folder) as again:
-        queue = Queue(again, now=clock)
+        leases = again.leases(now=clock)
         clock.time += 599
-        assert queue.own("ann")[0] == [(0, CAT, 1600.0)]
-        assert queue.lease("bob", [[(0, CAT)]]) == [False]
+        assert leases.own("ann")[0] == [(0, CAT, 1600.0)]
+        assert leases.lease("bob", [[(0, CAT)]]) == [False]
         clock.time += 1
-        assert queue.own("ann")[0] == []
-        assert taken(queue) == []
-        assert queue.lease("bob", [[(0, CAT)]]) == [True]
+        assert leases.own("ann")[0] == []
+        assert taken(leases) == []
+        assert leases.lease("bob", [[(0, CAT)]]) == [True]
 
 
 def test_answering_and_releasing_end_a_lease(store):
-    queue = Queue(store)
-    queue.lease("ann", [[(0, CAT), (0, DOG)], [(1, CAT)]])
-    queue.lease("bob", [[(2, CAT)]])
+    leases = store.leases()
+    leases.lease("ann", [[(0, CAT), (0, DOG)], [(1, CAT)]])
+    leases.lease("bob", [[(2, CAT)]])
     store.record("k", "ann", [(0, CAT, "yes"), (0, DOG, "skip"), (2, CAT, "no")])
-    assert [entry[:2] for entry in queue.own("ann")[0]] == [(1, CAT)]
-    assert [entry[:2] for entry in queue.own("bob")[0]] == [(2, CAT)]  # another's lease stays
-    queue.release("ann", [(1, CAT), (7, CAT)])
-    assert queue.own("ann")[0] == []
+    assert [entry[:2] for entry in leases.own("ann")[0]] == [(1, CAT)]
+    assert [entry[:2] for entry in leases.own("bob")[0]] == [(2, CAT)]  # another's lease stays
+    leases.release("ann", [(1, CAT), (7, CAT)])
+    assert leases.own("ann")[0] == []
     # Answered is taken; skipped is open to all; released as well.
-    assert queue.lease("bob", [[(0, CAT)], [(0, DOG)], [(1, CAT)]]) == [False, True, True]
+    assert leases.lease("bob", [[(0, CAT)], [(0, DOG)], [(1, CAT)]]) == [False, True, True]
     store.undo("u", "ann")
-    assert queue.lease("ann", [[(0, CAT)]]) == [True]
+    assert leases.lease("ann", [[(0, CAT)]]) == [True]
 
 
 def test_skipped_questions_are_known_until_they_are_answered(store):
-    queue = Queue(store)
+    leases = store.leases()
     store.record("1", "ann", [(0, CAT, "yes"), (0, DOG, "skip"), (1, DOG, "skip")])
     store.record("2", "bob", [(0, DOG, "yes"), (2, DOG, "skip")])
-    assert queue.own("ann")[1] == {(0, DOG), (1, DOG)}
+    assert leases.own("ann")[1] == {(0, DOG), (1, DOG)}
     store.record("3", "ann", [(1, DOG, "no")])
-    assert queue.own("ann")[1] == {(0, DOG)}
+    assert leases.own("ann")[1] == {(0, DOG)}
     store.undo("4", "ann")
-    assert queue.own("ann")[1] == {(0, DOG), (1, DOG)}
+    assert leases.own("ann")[1] == {(0, DOG), (1, DOG)}
     store.undo("5", "ann")
-    assert queue.own("ann")[1] == set()
+    assert leases.own("ann")[1] == set()
 
 
 def test_overlap_gives_each_question_to_so_many(store, clock):
-    queue = Queue(store, overlap=2, now=clock)
+    leases = store.leases(overlap=2, now=clock)
     store.record("1", "ann", [(0, CAT, "yes"), (1, CAT, "no"), (2, CAT, "yes"), (3, CAT, "skip")])
-    assert queue.second_opinions("ann", 9) == []
-    assert queue.second_opinions("bob", 9) == [(0, CAT), (1, CAT), (2, CAT)]
-    assert queue.second_opinions("bob", 1) == [(0, CAT)]
-    assert queue.lease("bob", [[(0, CAT)]]) == [True]
-    assert queue.second_opinions("bob", 9) == queue.second_opinions("cid", 9) == [(1, CAT), (2, CAT)]
-    assert queue.lease("cid", [[(0, CAT)], [(1, CAT)]]) == [False, True]
-    assert taken(queue) == [(0, CAT), (1, CAT)]
+    assert leases.second_opinions("ann", 9) == []
+    assert leases.second_opinions("bob", 9) == [(0, CAT), (1, CAT), (2, CAT)]
+    assert leases.second_opinions("bob", 1) == [(0, CAT)]
+    assert leases.lease("bob", [[(0, CAT)]]) == [True]
+    assert leases.second_opinions("bob", 9) == leases.second_opinions("cid", 9) == [(1, CAT), (2, CAT)]
+    assert leases.lease("cid", [[(0, CAT)], [(1, CAT)]]) == [False, True]
+    assert taken(leases) == [(0, CAT), (1, CAT)]
     clock.time += 600
-    assert queue.second_opinions("cid", 9) == [(0, CAT), (1, CAT), (2, CAT)]
+    assert leases.second_opinions("cid", 9) == [(0, CAT), (1, CAT), (2, CAT)]
     store.record("2", "bob", [(0, CAT, "no")])
     store.record("3", "dan", [(1, CAT, "yes")], settles=True)
-    assert queue.second_opinions("cid", 9) == [(2, CAT)]
-    assert taken(queue) == [(0, CAT), (1, CAT)]
-    assert Queue(store).second_opinions("cid", 9) == []
+    assert leases.second_opinions("cid", 9) == [(2, CAT)]
+    assert taken(leases) == [(0, CAT), (1, CAT)]
+    assert store.leases().second_opinions("cid", 9) == []
 
 
 def test_what_is_settled_is_asked_no_more(store):
-    queue = Queue(store, overlap=3)
+    leases = store.leases(overlap=3)
     store.record("1", "ann", [(0, CAT, "yes")], settles=True)
-    assert queue.lease("bob", [[(0, CAT)]]) == [False]
-    assert taken(queue) == [(0, CAT)]
+    assert leases.lease("bob", [[(0, CAT)]]) == [False]
+    assert taken(leases) == [(0, CAT)]
     store.undo("2", "ann")
-    assert queue.lease("bob", [[(0, CAT)]]) == [True]
+    assert leases.lease("bob", [[(0, CAT)]]) == [True]
 
 
 def test_an_overlap_below_one_is_refused(store):
     with pytest.raises(RamifyError, match="from 1 on, not 0"):
-        Queue(store, overlap=0)
+        store.leases(overlap=0)
 
 
 @pytest.mark.parametrize("overlap", [1, 2])
 def test_many_threads_never_get_one_question_too_often(store, overlap):
-    queue = Queue(store, overlap=overlap)
+    leases = store.leases(overlap=overlap)
     granted = []
 
     def work(name):
         for item in range(15):
             group = [(item, CAT), (item, DOG)]
-            if queue.lease(name, [group])[0]:
+            if leases.lease(name, [group])[0]:
                 granted.extend((entry, name) for entry in group)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
@@ -156,12 +155,12 @@ MOVES = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(moves=MOVES, overlap=st.integers(1, 2))
-def test_the_queue_follows_a_plain_model(tmp_path_factory, moves, overlap):
-    """Who holds and who has answered what, kept in plain dicts beside the queue."""
-    with Store.create(tmp_path_factory.mktemp("queue") / "project", TAXONOMY) as store:
+def test_leases_follow_a_plain_model(tmp_path_factory, moves, overlap):
+    """Who holds and who has answered what, kept in plain dicts beside the leases."""
+    with Store.create(tmp_path_factory.mktemp("leases") / "project", TAXONOMY) as store:
         store.add(["a"], None, None, None, Labels(TAXONOMY, [[1, 1]]))
         clock = Clock()
-        queue = Queue(store, overlap=overlap, now=clock)
+        leases = store.leases(overlap=overlap, now=clock)
         held, said = {}, []  # (concept, name) -> until; requests of (name, {concept: answer})
         for number, (move, who, what) in enumerate(moves):
             held = {entry: until for entry, until in held.items() if until > clock.time}
@@ -184,8 +183,8 @@ def test_the_queue_follows_a_plain_model(tmp_path_factory, moves, overlap):
                 group = [1 + c for c in what]
                 people = [{name for concept, name in [*held, *answered] if concept == c} for c in group]
                 free = bool(group) and all(who not in names and len(names) < overlap for names in people)
-                assert queue.lease(who, [[(0, concept) for concept in group]]) == [free]
+                assert leases.lease(who, [[(0, concept) for concept in group]]) == [free]
                 if free:
                     held.update(((concept, who), clock.time + 600) for concept in group)
         expected = sorted((0, c, until) for (c, name), until in held.items() if name == "a" and until > clock.time)
-        assert sorted(queue.own("a")[0]) == expected
+        assert sorted(leases.own("a")[0]) == expected

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learner_checks import TAXONOMY, data
+from ramify.checks.data import TAXONOMY, data
 from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
@@ -14,12 +14,8 @@ from ramify.learners import CoarsePrior, FullySupervised, PseudoLabel, Refine
 from ramify.loop import ActiveLoop, Question, Truth
 from ramify.strategies import ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
 
-SMALL = {"hidden": (8,), "epochs": 2, "random_state": 0}
-
-
-@pytest.fixture(autouse=True)
-def _short_coarse_stage(monkeypatch):
-    monkeypatch.setattr("ramify.learners.coarse_stage.STEPS", 60)
+SMALL = {"hidden": (8,), "epochs": 2, "shortest_epoch": 10, "random_state": 0}
+COARSE = {"hidden": (16, 16), "steps": 40, "random_state": 0}
 
 
 def parts(warm=10):
@@ -36,7 +32,7 @@ def parts(warm=10):
 
 def loop_of(strategy=None, learner=None, warm=10, **settings):
     dataset, truth, test = parts(warm)
-    learner = learner or CoarsePrior(random_state=0)
+    learner = learner or CoarsePrior(**COARSE)
     return ActiveLoop(
         dataset,
         learner,
@@ -50,7 +46,7 @@ def loop_of(strategy=None, learner=None, warm=10, **settings):
 
 
 def test_a_loop_asks_records_deduces_and_learns():
-    loop = loop_of(ExpectedGain(random_state=0), Refine(random_state=0)).run(rounds=5)
+    loop = loop_of(ExpectedGain(random_state=0), Refine(**COARSE)).run(rounds=5)
     assert [row["round"] for row in loop.curve_] == list(range(6))
     assert [row["answers"] for row in loop.curve_] == [0, 10, 20, 30, 40, 50]
     assert loop.curve_[-1]["item_views"] < 50
@@ -59,7 +55,7 @@ def test_a_loop_asks_records_deduces_and_learns():
     assert ((states == truth) | (states == UNKNOWN)).all()
     known = (states != UNKNOWN).sum() - (loop.dataset.labels.states() != UNKNOWN).sum()
     assert known >= 50  # deduction may add some
-    fresh = Refine(random_state=0).fit(loop.dataset.features, loop.labels)
+    fresh = Refine(**COARSE).fit(loop.dataset.features, loop.labels)
     assert np.array_equal(fresh.predict_proba(loop.test.features), loop.learner.predict_proba(loop.test.features))
     assert set(loop.curve_[0]) == {"round", "answers", "item_views", "p@1", "p@3", "p@5"}
     assert (loop.dataset.labels.states() == parts()[0].labels.states()).all()  # the data stay as they were
@@ -113,7 +109,7 @@ def test_answers_of_partly_known_items_are_replayed_in_every_batch():
 
 
 def test_a_loop_begins_with_no_fine_label_and_any_learner():
-    for learner in (Refine(random_state=0), PseudoLabel(**SMALL)):
+    for learner in (Refine(**COARSE), PseudoLabel(**SMALL)):
         loop = loop_of(Uncertainty(random_state=0), learner, warm=0, batch_size=20).run(rounds=2)
         assert loop.curve_[-1]["answers"] == 40
         assert loop.curve_[-1]["p@1"] > 0
@@ -230,7 +226,7 @@ def test_bad_settings_get_one_sentence(tmp_path):
 # -- killed and resumed ------------------------------------------------------------------------------------------------
 
 LEARNERS = {
-    "refine": Refine(random_state=0),
+    "refine": Refine(**COARSE),
     "pseudo-label": PseudoLabel(**SMALL),
     "smooth": PseudoLabel(assignment="smooth", **SMALL),
 }
@@ -267,3 +263,19 @@ def test_sigkill_at_any_moment_loses_nothing(tmp_path):
     assert json.loads(expected[0])[-1]["round"] == 6
     for number in range(10):
         assert [(tmp_path / f"killed-{number}" / name).read_text() for name in names] == expected
+
+
+def test_a_learner_that_needs_a_whole_item_gets_one_first():
+    """From nothing: random items are asked until one is complete, and only then does the strategy ask."""
+    loop = loop_of(Uncertainty(random_state=0), PseudoLabel(**SMALL), warm=0, batch_size=2).run(rounds=6)
+    assert loop.curve_[0]["p@1"] is None
+    assert loop.curve_[-1]["p@1"] is not None
+    assert loop.learner.is_fitted
+    items = [item for item, _ in loop.journal.asked[1]]
+    assert len(set(items)) == 1
+
+
+@pytest.mark.parametrize("data", [(np.zeros((3, 2)), None), np.zeros((3, 2))])
+def test_data_that_are_no_dataset_are_refused_in_one_sentence(data):
+    with pytest.raises(RamifyError, match=r"dataset is a ramify.Dataset, not of the type \w+: make one with Dataset"):
+        ActiveLoop(data, CoarsePrior(), Random(), lambda question: None)

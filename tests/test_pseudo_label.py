@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ramify.labels import Labels
-from ramify.learners import PseudoLabel, training
+from ramify.learners import PseudoLabel
 from ramify.learners.scaling import Scaler
 from ramify.meta import bce, pseudo_label_gradient
 from ramify.nets import MLP
@@ -63,10 +63,17 @@ def test_the_intermediate_values():
 
 @pytest.mark.parametrize("module", [zero_linear, zero_mlp])
 def test_one_step_as_printed(module, monkeypatch):
-    monkeypatch.setattr(training, "SHORTEST_EPOCH", 1)
     monkeypatch.setattr(Scaler, "fitted", lambda x: Scaler(np.zeros(1, np.float32), np.ones(1, np.float32), False))
     learner = PseudoLabel(
-        module=module, assignment="sign", alpha=1.0, lr=0.5, optimizer="sgd", warm_weight=0.0, batch_size=2, epochs=1
+        module=module,
+        assignment="sign",
+        alpha=1.0,
+        lr=0.5,
+        optimizer="sgd",
+        warm_weight=0.0,
+        batch_size=2,
+        epochs=1,
+        shortest_epoch=1,
     ).fit(X, labels())
     # Assigned is 1 where the gradient is <= 0: (1, 0) for item 0, and (1, 1) for item 1, whose gradient is exactly 0.
     items, concepts, pseudo = learner.pseudo_labels_
@@ -82,9 +89,10 @@ def test_one_step_as_printed(module, monkeypatch):
 
 
 def test_smoothing_moves_only_part_of_the_way(monkeypatch):
-    monkeypatch.setattr(training, "SHORTEST_EPOCH", 1)
     monkeypatch.setattr(Scaler, "fitted", lambda x: Scaler(np.zeros(1, np.float32), np.ones(1, np.float32), False))
-    learner = PseudoLabel(module=zero_mlp, assignment="smooth", alpha=1.0, batch_size=2, epochs=1).fit(X, labels())
+    learner = PseudoLabel(
+        module=zero_mlp, assignment="smooth", alpha=1.0, batch_size=2, epochs=1, shortest_epoch=1
+    ).fit(X, labels())
     assert learner.pseudo_labels_[2].tolist() == pytest.approx([0.775, 0.225, 0.775, 0.325])
 
 

@@ -6,21 +6,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner_checks import TAXONOMY, data
+from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
-from ramify.learners import Refine
-from ramify.learners import coarse_stage as coarse_module
+from ramify.learners import Refine, coarse_stage
 from ramify.learners.base import Inputs
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.ridge import LAMBDAS, Factors, Ridge
 from ramify.nets import MLP
 from ramify.taxonomy import Taxonomy
 
-
-@pytest.fixture(autouse=True)
-def _short_coarse_stage(monkeypatch):
-    monkeypatch.setattr(coarse_module, "STEPS", 60)
+COARSE = {"hidden": (16, 16), "steps": 60, "random_state": 0}
 
 
 def direct_ridge(phi, y, m, lam):
@@ -57,7 +53,7 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
 
 
 def small_refine(labels: Labels, features, **more) -> Refine:
-    return Refine(random_state=0, **more).fit(features, labels)
+    return Refine(**COARSE, **more).fit(features, labels)
 
 
 @settings(max_examples=15, deadline=None)
@@ -78,7 +74,7 @@ def test_single_answers_equal_starting_again(shrinkage, data_fixture, data):
         else:
             labels.record(item, concept, value, "annotated")
         learner.partial_fit(features, labels, items=[item])
-    again = Refine(random_state=0, shrinkage=shrinkage)
+    again = Refine(**COARSE, shrinkage=shrinkage)
     again.taxonomy_, again.scaler_, again.coarse_ = learner.taxonomy_, learner.scaler_, learner.coarse_
     again.partial_fit(features, labels)
     assert learner.fine_.best == again.fine_.best
@@ -91,10 +87,7 @@ def test_single_answers_equal_starting_again(shrinkage, data_fixture, data):
 @pytest.fixture(scope="module")
 def data_fixture():
     features, labels = data()
-    steps, coarse_module.STEPS = coarse_module.STEPS, 60
-    learner = small_refine(labels, features)
-    coarse_module.STEPS = steps
-    return features, labels, learner
+    return features, labels, small_refine(labels, features)
 
 
 def test_items_that_came_later_can_be_answered(data_fixture):
@@ -167,13 +160,13 @@ def test_leave_one_out_never_saw_the_item(data_fixture):
 def test_folds_cover_all_items_and_hold_them_out(monkeypatch):
     features, labels = data()
     seen: dict[int, set[int]] = {}
-    original, train = Inputs.__getitem__, coarse_module._train
+    original, train = Inputs.__getitem__, coarse_stage._train
     training: list[int] = []
 
-    def watched_train(inputs, states, folds, fold, seed, advance):
+    def watched_train(inputs, states, folds, fold, *rest):
         training.append(fold)
         try:
-            return train(inputs, states, folds, fold, seed, advance)
+            return train(inputs, states, folds, fold, *rest)
         finally:
             training.clear()
 
@@ -182,9 +175,9 @@ def test_folds_cover_all_items_and_hold_them_out(monkeypatch):
             seen.setdefault(training[0], set()).update(items.tolist())
         return original(self, items)
 
-    monkeypatch.setattr(coarse_module, "_train", watched_train)
+    monkeypatch.setattr(coarse_stage, "_train", watched_train)
     monkeypatch.setattr(Inputs, "__getitem__", watched)
-    folds = Refine(random_state=0).fit(features, labels).coarse_.folds
+    folds = Refine(**COARSE).fit(features, labels).coarse_.folds
     assert sorted(np.bincount(folds)) == [20, 20, 20]
     for net in range(3):
         assert seen[net] == set(np.flatnonzero(folds != net).tolist())
@@ -246,7 +239,7 @@ def test_opinions_use_what_is_known_above_an_entry_and_not_its_own_label(data_fi
     features, labels, learner = data_fixture
     learner.partial_fit(features, labels)
     taxonomy, leaves = labels.taxonomy, len(labels.taxonomy.leaves)
-    given = learner._given_parent(*learner._both_stages(learner._scaled(features))).double().numpy()
+    given = learner._given_parent(*learner._both_stages(learner.inputs(features))).double().numpy()
     above = labels.states(concepts=np.arange(leaves, len(taxonomy)))
     given[:, leaves:] = np.where(above >= 0, above, given[:, leaves:])
     slow = [[np.prod([given[i, a] for a in (*taxonomy.ancestors(f), f)]) for f in range(leaves)] for i in range(60)]
@@ -260,7 +253,7 @@ def test_left_out_opinions_are_those_of_a_model_that_never_saw_the_item(data_fix
     features, labels, learner = data_fixture
     learner.partial_fit(features, labels)
     items = learner.leave_one_out()[0]
-    states, found = learner.left_out_opinions()
+    states, found = learner.left_out(coarse_known=True)
     assert np.array_equal(states, labels.states(items))
     seen = learner.opinions(features[items], labels.take(items))
     assert np.abs(found - seen)[states >= 0].max() > 0.01  # it is not what the model says of what it learned
@@ -270,19 +263,50 @@ def test_left_out_opinions_are_those_of_a_model_that_never_saw_the_item(data_fix
 
 def test_the_coarse_stage_is_kept_and_found_again(tmp_path, monkeypatch):
     features, labels = data()
-    first = Refine(random_state=0, memory=str(tmp_path)).fit(features, labels)
+    first = Refine(**COARSE, memory=str(tmp_path)).fit(features, labels)
     assert len(list(tmp_path.iterdir())) == 1
 
     def refuse(*_, **__):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(CoarseStage, "fitted", refuse)
-    second = Refine(random_state=0, memory=str(tmp_path)).fit(features, data(warm=5)[1])
+    second = Refine(**COARSE, memory=str(tmp_path)).fit(features, data(warm=5)[1])
     assert np.array_equal(
         second.coarse_.probabilities(torch.zeros(1, 12)), first.coarse_.probabilities(torch.zeros(1, 12))
     )
     with pytest.raises(AssertionError, match="trained again"):
-        Refine(random_state=1, memory=str(tmp_path)).fit(features, labels)
+        Refine(**COARSE | {"random_state": 1}, memory=str(tmp_path)).fit(features, labels)
+
+
+def test_other_settings_train_another_coarse_stage(tmp_path):
+    features, labels = data()
+    for settings_ in ({}, {"steps": 20}, {"dropout": 0.1}, {"nets": 2}, {"hidden": (8, 8)}):
+        Refine(**COARSE | settings_, memory=str(tmp_path)).prepare(features, labels)
+    assert len(list(tmp_path.iterdir())) == 5
+    two = Refine(**COARSE | {"nets": 2}, memory=str(tmp_path)).fit(features, labels)
+    assert len(two.coarse_.nets) == 2
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_what_is_prepared_is_not_learned(tmp_path):
+    learner = Refine(**COARSE, memory=str(tmp_path))
+    learner.prepare(*data())
+    assert not learner.is_fitted
+
+
+@pytest.mark.parametrize("exhaustive", [True, False])
+def test_an_only_child_follows_its_parent_only_where_it_must(exhaustive):
+    """A child that need not be relevant starts at one half, and learns from its answers."""
+    taxonomy = Taxonomy({"animal": {"exhaustive": exhaustive, "cat": None}, "food": ["apple", "banana"]})
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(40, 4)).astype(np.float32)
+    labels = Labels(taxonomy, np.ones((40, 2), int))
+    learner = Refine(**COARSE).fit(features, labels)
+    cat = taxonomy.index("cat")
+    assert np.allclose(learner.opinions(features, labels)[:, cat], 1.0 if exhaustive else 0.5, atol=1e-6)
+    if not exhaustive:
+        labels.record(np.arange(10), "cat", np.zeros(10, int), "annotated")
+        assert learner.partial_fit(features, labels).opinions(features, labels)[10:, cat].max() < 0.2
 
 
 def test_calibration_moves_counts_towards_the_truth():
@@ -294,6 +318,6 @@ def test_calibration_moves_counts_towards_the_truth():
     labels = Labels(taxonomy, np.ones((300, 1), int))
     items, concepts = np.divmod(np.arange(150 * 6), 6)
     labels.record(items, concepts, fine[items, concepts], "annotated")
-    learner = Refine(random_state=0).fit(features, labels)
+    learner = Refine(**COARSE).fit(features, labels)
     found = learner.predict_proba(features[150:]).sum(axis=1).mean()
     assert 0.8 < found < 1.2  # one label an item is true

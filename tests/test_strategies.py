@@ -5,39 +5,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import functional_call
 
-from learner_checks import TAXONOMY, data
+from ramify.checks.data import TAXONOMY, data
+from ramify.checks.strategies import STRATEGY_CHECKS, check_query, entries
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import LEML, CoarsePrior, Factored, NoisyOr, PseudoLabel, Refine
-from ramify.learners.base import warm_items
+from ramify.learners.warm import warm_items
 from ramify.meta import bce
+from ramify.noise import noise
 from ramify.strategies import STRATEGIES, ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
-from ramify.strategies.base import Pool
-from ramify.strategies.evidence import evidence
 from ramify.strategies.groups import Groups, Knowledge
-from ramify.strategies.select import Best, noise
+from ramify.strategies.pool import Pool
+from ramify.strategies.select import Best
 from ramify.strategies.uncertainty import entropy
 from ramify.taxonomy import Taxonomy
-from strategy_checks import check_query, check_strategy, entries
 
-SMALL = {"hidden": (8,), "epochs": 2, "random_state": 0}
+SMALL = {"hidden": (8,), "epochs": 2, "shortest_epoch": 10, "random_state": 0}
+COARSE = {"hidden": (16, 16), "steps": 40, "random_state": 0}
 LEARNERS = {
-    "refine": Refine(random_state=0),
+    "refine": Refine(**COARSE),
     "pseudo-label": PseudoLabel(**SMALL),
     "factored": Factored(**SMALL),
     "leml": LEML(rank=3, **SMALL),
 }
 
 
-@pytest.fixture(autouse=True)
-def _short_coarse_stage(monkeypatch):
-    monkeypatch.setattr("ramify.learners.coarse_stage.STEPS", 60)
-
-
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_conforms(name, learner):
-    check_strategy(STRATEGIES[name](), LEARNERS[learner])
+def test_every_strategy_conforms(name, learner, check):
+    check(STRATEGIES[name](), LEARNERS[learner])
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -58,7 +55,7 @@ def test_bad_input_gets_one_sentence(name):
             strategy.query(None, features, labels, 5)
         with pytest.raises(RamifyError, match="learned nothing yet"):
             strategy.query(Refine(), features, labels, 5)
-        learner = Refine(random_state=0).fit(features, labels)
+        learner = Refine(**COARSE).fit(features, labels)
         with pytest.raises(RamifyError, match="columns"):
             strategy.query(learner, features[:, :3], labels, 5)
         other = Labels.from_matrix(Taxonomy({"animal": ["cat", "dog"]}), [[1, -1], [1, 0]] * 30)
@@ -68,12 +65,12 @@ def test_bad_input_gets_one_sentence(name):
 
 def test_strategies_that_need_more_than_a_prior_say_so():
     features, labels = data()
-    prior = CoarsePrior(random_state=0).fit(features, labels)
+    prior = CoarsePrior(**COARSE).fit(features, labels)
     with pytest.raises(RamifyError, match="coarse-prior has nothing that a gradient step could change"):
         LookAhead().query(prior, features, labels, 5)
-    with pytest.raises(RamifyError, match="coarse-prior has no features"):
-        ExpectedGain().query(prior, features, labels, 5)
     check_query(Uncertainty().query(prior, features, labels, 5), labels, 5)
+    by_gain = ExpectedGain(random_state=0).query(prior, features, labels, 5)  # no evidence: random items
+    assert entries(by_gain) == entries(RandomItems(random_state=0).query(None, features, labels, 5))
 
 
 # -- selecting ---------------------------------------------------------------------------------------------------------
@@ -196,15 +193,14 @@ def literal_look_ahead(net, x, states, y, warm, alpha):
 def test_look_ahead_is_algorithm_2(alpha, monkeypatch):
     """All scores equal those of a literal implementation in double precision; in blocks that divide nothing evenly."""
     monkeypatch.setattr("ramify.strategies.look_ahead.BLOCK", 7)
-    monkeypatch.setattr("ramify.strategies.base.ROWS", 16)
+    monkeypatch.setattr("ramify.strategies.pool.ROWS", 16)
     features, labels = data(n_items=50, warm=12)
     learner = PseudoLabel(hidden=(9, 7), epochs=3, alpha=alpha, random_state=0).fit(features, labels)
     learner.net_.double()
     learner._averaged = {name: value.double() for name, value in learner._averaged.items()}
     learner.net_.load_state_dict(learner._averaged)
     monkeypatch.setattr(
-        "ramify.strategies.look_ahead._inputs",
-        lambda learner, pool, items: torch.from_numpy(learner.scaler_.transform(pool.features[items])).double(),
+        PseudoLabel, "inputs", lambda self, x, items: torch.from_numpy(self.scaler_.transform(x[items])).double()
     )
     states = torch.from_numpy(labels.states())
     y = states.double()
@@ -240,8 +236,8 @@ def test_expected_gain_is_greedy_with_exact_updates(learner):
     features, labels = data()
     fitted = LEARNERS[learner].fit(features, labels)
     pool = Pool(features, labels, np.empty(0, np.intp))
-    told = evidence(fitted, pool, np.arange(len(labels)), 5)
-    knowledge = Knowledge.of(told, labels, np.arange(len(labels)))
+    told = fitted.evidence(features, labels, np.arange(len(labels)), 5)
+    knowledge = Knowledge.of(told, labels, np.arange(len(labels)), pool.answered)
     parent = TAXONOMY.index("sky")
     items, concepts = labels.unknown()
     mine = TAXONOMY.parents[concepts] == parent
@@ -277,12 +273,12 @@ def test_expected_gain_is_greedy_with_exact_updates(learner):
 
 def test_expected_gain_of_refine_is_the_regressions_own_variance(monkeypatch):
     """With all directions and answers of equal weight, phi' S phi is Refine's posterior variance without its bias."""
-    monkeypatch.setattr("ramify.strategies.evidence._spread", lambda p: np.full(p.shape, 0.25))
+    monkeypatch.setattr("ramify.learners.refine.spread", lambda p: np.full(p.shape, 0.25))
     features, labels = data()
-    learner = Refine(random_state=0).fit(features, labels)
+    learner = Refine(**COARSE).fit(features, labels)
     pool = Pool(features, labels, np.empty(0, np.intp))
-    told = evidence(learner, pool, np.arange(len(labels)), 10_000)
-    knowledge = Knowledge.of(told, labels, np.arange(len(labels)))
+    told = learner.evidence(features, labels, np.arange(len(labels)), 10_000)
+    knowledge = Knowledge.of(told, labels, np.arange(len(labels)), pool.answered)
     phi = told.look(np.arange(len(labels))).phi
     full = learner.coarse_.features(torch.from_numpy(learner.scaler_.transform(features))).numpy()
     for concept in (TAXONOMY.index("cat"), TAXONOMY.index("sun")):
@@ -296,7 +292,7 @@ def test_expected_gain_of_refine_is_the_regressions_own_variance(monkeypatch):
 
 def test_expected_gain_asks_whole_groups_and_shares_them_among_parents():
     features, labels = data(n_items=200, warm=20)
-    learner = Refine(random_state=0).fit(features, labels)
+    learner = Refine(**COARSE).fit(features, labels)
     query = ExpectedGain(random_state=0).query(learner, features, labels, 60)
     parents = TAXONOMY.parents[query.concepts]
     for item, parent in {(i, p) for i, p in zip(query.items[:-2], parents[:-2], strict=True) if i != query.items[-1]}:
@@ -320,8 +316,8 @@ def test_expected_gain_asks_whole_groups_and_shares_them_among_parents():
 
 def test_expected_gain_with_a_short_list_still_fills_the_batch():
     features, labels = data(n_items=120, warm=10)
-    learner = Refine(random_state=0).fit(features, labels)
-    query = ExpectedGain(random_state=0, shortlist=3).query(learner, features, labels, 40)
+    learner = Refine(**COARSE).fit(features, labels)
+    query = ExpectedGain(random_state=0, considered=3).query(learner, features, labels, 40)
     check_query(query, labels, 40)
 
 
@@ -335,7 +331,7 @@ def test_roots_without_children_can_be_asked():
     chosen = np.flatnonzero(coarse[:, 0] == 1)[:5]
     labels.record(chosen, "cat", 1, "annotated")
     for strategy in STRATEGIES.values():
-        learner = Refine(random_state=0).fit(features, labels)
+        learner = Refine(**COARSE).fit(features, labels)
         query = strategy(random_state=0).query(learner, features, labels, 1000)
         check_query(query, labels, 1000)
         assert taxonomy.index("sky") in query.concepts

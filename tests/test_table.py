@@ -101,6 +101,21 @@ def test_the_separator_can_be_chosen_and_a_name_may_contain_one(tmp_path):
     assert labels.states(concepts=["baby, small", "man", "thing"]).tolist() == [[1, -1, 0], [-1, 1, 1]]
 
 
+def test_every_name_can_be_listed_beside_others_and_denied(tmp_path):
+    """Whatever a taxonomy accepts as a name, a table can say."""
+    names = ["a, b", "c|d", "-e", "!f", "none", "g"]
+    taxonomy = Taxonomy({"root": names})
+    for name in names:
+        listed = {f"{name};g": [name, "g"], f"g ; {name}": ["g", name], name: [name]}
+        for text, relevant in listed.items():
+            (tmp_path / "a.jsonl").write_text(json.dumps({"id": 1, "labels": text}))
+            states = read_items(tmp_path / "a.jsonl", taxonomy).labels.states(0, relevant)
+            assert states.tolist() == [[1] * len(relevant)]
+        for text in (f"-{name}", f"!{name}", f"root;-{name}"):
+            (tmp_path / "a.jsonl").write_text(json.dumps({"id": 1, "labels": text}))
+            assert read_items(tmp_path / "a.jsonl", taxonomy).labels.states(0, name).tolist() == [[0]]
+
+
 def test_lists_of_json_and_parquet(tmp_path):
     rows = [
         {"id": 1, "text": "x", "labels": ["animal", "-cat"]},

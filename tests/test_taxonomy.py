@@ -194,7 +194,33 @@ def test_what_is_not_a_forest_is_refused_in_one_sentence(build, message):
         ("t.yaml", "animal: [cat\nfood: [", "line 2: this is not valid YAML"),
         ("t.yaml", "animal: [cat]\nanimal: [dog]\n", "line 2: 'animal' stands twice"),
         ("t.yaml", "animal: {no: , yes: }\n", "the concept name False under 'animal' is not text: put it in quotes"),
-        ("t.yaml", "animal: !!python/object:os.system {}\n", "line 1: this is not valid YAML"),
+        (
+            "t.yaml",
+            "food: [apple]\nanimal: !!python/object:os.system {}\n",
+            "line 2: the tag '!!python/object:os.system' has no meaning in a taxonomy: remove it",
+        ),
+        ("t.yaml", "animal: !cat [tom]\n", "line 1: the tag '!cat' has no meaning in a taxonomy: remove it"),
+        ("t.yaml", "? !!timestamp now\n", "line 1: the tag '!!timestamp' has no meaning in a taxonomy: remove it"),
+        (
+            "t.yaml",
+            "animal:\n  cat:\n\tdog:\n",
+            "line 3: it is indented by a tab, which YAML forbids: use spaces",
+        ),
+        (
+            "t.yaml",
+            "animal: &all\n  cat:\n  dog: *all\n",
+            "line 3: '*all' stands within '&all', so its concepts would never end: write out what is meant",
+        ),
+        ("t.yaml", "animal: [*cats]\n", "line 1: this is not valid YAML"),
+        ("t.yaml", "animal:\n  - cat\n  - \x07\n", "line 3: this is not valid YAML"),
+        ("t.yaml", "animal:\n  ? [cat]\n", "line 2: this is not valid YAML"),
+        ("t.yaml", '"\\ud83d": [cat]\n', "the name '\\ud83d' holds half of a character (\\ud...): mend it"),
+        ("t.json", '{"\\ud83d": ["cat"]}', "the name '\\ud83d' holds half of a character (\\ud...): mend it"),
+        (
+            "t.json",
+            '{"animal": {"description": "\\ud83d"}}',
+            "the description of 'animal' holds half of a character (\\ud...): mend it",
+        ),
         ("t.json", '{"animal": ["cat"],}', "line 1: this is not valid JSON"),
         ("t.json", '{"animal": ["cat"], "animal": []}', "'animal' stands twice in one mapping"),
         ("t.txt", "animal: [cat]", "a taxonomy file ends in .yaml, .yml or .json"),
@@ -205,6 +231,73 @@ def test_a_file_that_is_not_a_taxonomy_is_refused_by_name(tmp_path, name, text, 
     with pytest.raises(RamifyError) as error:
         Taxonomy.load(tmp_path / name)
     assert str(error.value) == f"{tmp_path / name}: {message}"
+
+
+def test_ten_lines_of_aliases_do_not_become_ten_billion_concepts(tmp_path):
+    lines = ["a0: &a0 [cat]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 11)]
+    (tmp_path / "t.yaml").write_text("\n".join(lines))
+    with pytest.raises(RamifyError) as error:
+        Taxonomy.load(tmp_path / "t.yaml")
+    assert str(error.value) == (
+        f"{tmp_path / 't.yaml'}: line 6: with its aliases ('*') this stands for more than 100000 concepts: "
+        "write out what is meant"
+    )
+
+
+def test_an_alias_repeats_what_it_stands_for(tmp_path):
+    (tmp_path / "t.yaml").write_text("shirt: &sizes [small, large]\ncoat: *sizes\n")
+    assert Taxonomy.load(tmp_path / "t.yaml") == Taxonomy({"shirt": ["small", "large"], "coat": ["small", "large"]})
+
+
+YAML_PIECES = [
+    "animal", "cat", ": ", "\n", "\n  ", "\n\t", "- ", "[", "]", "{", "}", ", ", "&a ", "*a", "!!timestamp ", "!!bool ",
+    '"\\ud800"', "? ", "| ", "> ", "\n---\n", "<<: *a", "2020-13-45", "1:99", ".inf", "~", "true", "exhaustive: ",
+    "aliases: ", "children: ", "index: ", "description: ", '"', "'", "#", "@", "\u2028", "\x85", "[a]: b", "\x00",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(YAML_PIECES), max_size=14).map("".join), st.sampled_from(["yaml", "json"]))
+def test_any_text_is_a_taxonomy_or_refused_in_one_sentence(tmp_path_factory, text, ending):
+    path = tmp_path_factory.mktemp("taxonomy") / f"t.{ending}"
+    path.write_text(text, encoding="utf-8")
+    try:
+        taxonomy = Taxonomy.load(path)
+    except RamifyError as error:
+        print(error)  # which every terminal must be able to show
+        return
+    taxonomy.save(path)
+    assert Taxonomy.load(path) == taxonomy
+    assert len(str(taxonomy).splitlines()) == len(taxonomy)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (" x ", "begins or ends with a space, which tables are read without: remove it"),
+        ("x\u3000", "begins or ends with a space, which tables are read without: remove it"),
+        ("x;y", "contains ';', which separates the names of a list: rename it"),
+        ("x>y", "contains '>', which separates the names of a path: rename it"),
+        ("x\ny", "holds a line break or another control character: rename it"),
+        ("x\u2028y", "holds a line break or another control character: rename it"),
+        ("x\x00", "holds a line break or another control character: rename it"),
+        ("x\udc00", "holds half of a character (\\ud...): mend it"),
+    ],
+)
+def test_a_concept_that_could_never_be_named_is_refused(name, said):
+    for build in (
+        lambda: Taxonomy({"animal": [name]}),
+        lambda: Taxonomy.from_pairs({name: "animal"}),
+        lambda: Taxonomy.from_arrays([name], [-1]),
+        lambda: DEEP.split("cat", ["siamese", name]),
+        lambda: DEEP.merge(["dog", "cat"], name),
+    ):
+        with pytest.raises(RamifyError) as error:
+            build()
+        assert str(error.value) == f"the name {name!r} {said}"
+    with pytest.raises(RamifyError) as error:
+        Taxonomy({"animal": {"aliases": ["beast", name]}})
+    assert str(error.value) == f"the alias {name!r} of 'animal' {said}"
 
 
 def test_a_missing_file_and_a_binary_one(tmp_path):

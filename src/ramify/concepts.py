@@ -1,8 +1,10 @@
 """Concepts: the nodes of a taxonomy, and how a forest of them is read from nested mappings and files."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,17 @@ import yaml
 from ramify.errors import RamifyError
 
 ARROW = " > "  # between the names of a path; hence no name may contain ">"
+HALF = r"[\ud800-\udfff]"  # of a character: what a file in UTF-8 cannot hold
+UNNAMEABLE: dict[str, str] = {
+    HALF: "holds half of a character (\\ud...): mend it",
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]": "holds a line break or another control character: rename it",
+    ">": "contains '>', which separates the names of a path: rename it",
+    ";": "contains ';', which separates the names of a list: rename it",
+    r"^\s|\s$": "begins or ends with a space, which tables are read without: remove it",
+}
+"""What no name may hold, because a table or a path could then never name the concept, and the words for it."""
 DEEPEST = 100
+MOST_REPEATED = 100_000  # nodes that a YAML file may stand for by its aliases
 TOO_DEEP = f"the taxonomy is more than {DEEPEST} levels deep: make it flatter"
 ATTRIBUTES = ("children", "description", "aliases", "exhaustive", "index")
 
@@ -34,8 +46,7 @@ def check_forest(concepts: Sequence[Concept]) -> None:
     for number, concept in enumerate(concepts):
         if not concept.name.strip():
             raise RamifyError(f"concept number {number} has an empty name: give every concept a name")
-        if ">" in concept.name:
-            raise RamifyError(f"the name {concept.name!r} contains '>', which separates the names of a path: rename it")
+        _check_text(f"the name {concept.name!r}", concept.name)
         if not -1 <= concept.parent < len(concepts):
             raise RamifyError(
                 f"the concept {concept.name!r} has the unknown parent {concept.parent}: "
@@ -50,7 +61,10 @@ def check_forest(concepts: Sequence[Concept]) -> None:
         seen.add((concept.parent, concept.name))
     taken = {concept.name for concept in concepts}
     for concept in concepts:
+        if re.search(HALF, concept.description):
+            raise RamifyError(f"the description of {concept.name!r} {UNNAMEABLE[HALF]}")
         for alias in concept.aliases:
+            _check_text(f"the alias {alias!r} of {concept.name!r}", alias)
             if alias in taken:
                 raise RamifyError(
                     f"the alias {alias!r} of {concept.name!r} is a name or alias already: aliases must be unique"
@@ -58,12 +72,19 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             taken.add(alias)
 
 
+def _check_text(what: str, name: str) -> None:
+    for wrong, said in UNNAMEABLE.items():
+        if re.search(wrong, name):
+            raise RamifyError(f"{what} {said}")
+
+
 def _check_depth(concepts: Sequence[Concept]) -> None:
     """Refuse circles, and more levels than anybody needs (or than recursion over the tree could stand)."""
+    level = {-1: 0}
     for start in range(len(concepts)):
         walked: list[int] = []
         number = start
-        while number >= 0:
+        while number not in level:
             if number in walked:
                 names = ARROW.join(concepts[step].name for step in [number, *reversed(walked[walked.index(number) :])])
                 raise RamifyError(f"the taxonomy goes round in a circle, {names}: remove one of these parents")
@@ -71,6 +92,10 @@ def _check_depth(concepts: Sequence[Concept]) -> None:
                 raise RamifyError(TOO_DEEP)
             walked.append(number)
             number = concepts[number].parent
+        for step in reversed(walked):
+            level[step] = level[concepts[step].parent] + 1
+        if level[start] > DEEPEST:
+            raise RamifyError(TOO_DEEP)
 
 
 def parse(tree: object) -> tuple[list[Concept], list[int]]:
@@ -163,21 +188,61 @@ def file_format(path: Path) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key may not stand twice in one mapping: the plain loader keeps the last without a word."""
+    """YAML without what a taxonomy has no use for, or what hides a mistake, and with a sentence for each.
+
+    A key may not stand twice in one mapping (the plain loader keeps the last without a word), no value has a tag, and
+    aliases may repeat only so much, and not what they stand in.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.sizes: dict[int, int] = {}
+        self.repeats = False
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1
+        if getattr(event, "tag", None) not in (None, "!"):
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            raise RamifyError(f"line {line}: the tag {tag!r} has no meaning in a taxonomy: remove it")
+        if isinstance(event, yaml.AliasEvent):
+            self.repeats = True
+            if event.anchor in self.anchors and id(self.anchors[event.anchor]) not in self.sizes:
+                raise RamifyError(
+                    f"line {line}: '*{event.anchor}' stands within '&{event.anchor}', so its concepts would never end: "
+                    "write out what is meant"
+                )
+        node: Any = super().compose_node(parent, index)
+        if id(node) not in self.sizes:
+            parts = node.value if isinstance(node, yaml.SequenceNode) else []
+            parts = chain(*node.value) if isinstance(node, yaml.MappingNode) else parts
+            self.sizes[id(node)] = 1 + sum(self.sizes[id(part)] for part in parts)
+        if self.repeats and self.sizes[id(node)] > MOST_REPEATED:
+            raise RamifyError(
+                f"line {line}: with its aliases ('*') this stands for more than {MOST_REPEATED} concepts: "
+                "write out what is meant"
+            )
+        return node  # type: ignore[no-any-return]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
-                raise RamifyError(f"line {node.value[number][0].start_mark.line + 1}: {key!r} stands twice")
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                continue  # the plain loader refuses it
+            if key in seen:
+                raise RamifyError(f"line {key_node.start_mark.line + 1}: {key!r} stands twice")
+            seen.add(key)
         return super().construct_mapping(node, deep)
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    for number, (key, _) in enumerate(pairs):
-        if any(key == earlier for earlier, _ in pairs[:number]):
+    mapping: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in mapping:
             raise RamifyError(f"{key!r} stands twice in one mapping")
-    return dict(pairs)
+        mapping[key] = value
+    return mapping
 
 
 def read_file(path: Path) -> Any:
@@ -194,7 +259,19 @@ def read_file(path: Path) -> Any:
     except RamifyError:
         raise
     except (yaml.YAMLError, ValueError) as error:  # an impossible date in YAML is a ValueError
-        line = getattr(getattr(error, "problem_mark", None), "line", getattr(error, "lineno", 1) - 1) + 1
+        line = _line(error, text)
+        tabs = [number for number, row in enumerate(text.split("\n"), start=1) if re.match(r" *\t", row)]
+        if kind == "yaml" and tabs and tabs[0] <= line:
+            raise RamifyError(f"line {tabs[0]}: it is indented by a tab, which YAML forbids: use spaces") from None
         raise RamifyError(f"line {line}: this is not valid {kind.upper()}") from None
     except RecursionError:
         raise RamifyError(TOO_DEEP) from None
+
+
+def _line(error: Exception, text: str) -> int:
+    """The line that a parser's error is about."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return error.problem_mark.line + 1
+    if isinstance(error, yaml.reader.ReaderError):
+        return text.count("\n", 0, error.position) + 1
+    return error.lineno if isinstance(error, json.JSONDecodeError) else 1

@@ -1,9 +1,11 @@
 """Reading and writing files so that a half-written or foreign one is never taken for data."""
 
+import errno
 import os
+import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
+
+TROUBLES: dict[int | None, tuple[str, str]] = {
+    **dict.fromkeys([errno.ENOSPC, errno.EDQUOT], ("the disk is full", "make room and try again")),
+    **dict.fromkeys(
+        [errno.EACCES, errno.EPERM], ("you may not write here", "ask for the permission, or choose another place")
+    ),
+    errno.EROFS: ("the disk can only be read", "choose another place"),
+    errno.EFBIG: ("files may not become this large here", "choose another place, or raise the limit (ulimit -f)"),
+    errno.EISDIR: ("this is a folder", "give the name of a file"),
+    errno.ENAMETOOLONG: ("the name is too long", "give a shorter one"),
+}
+"""Why a file cannot be written, and what to do, by the number of the system's error."""
+
+
+def disk_trouble(error: BaseException, path: str | Path, what: str = "nothing was written") -> RamifyError:
+    """One sentence for a file that cannot be written: why, ``what`` became of it, and what to do.
+
+    >>> print(disk_trouble(OSError(errno.ENOSPC, "No space left on device"), "labels.csv"))
+    labels.csv: the disk is full; nothing was written: make room and try again
+    """
+    unusual = (f"it cannot be written ({getattr(error, 'strerror', None) or error})", "check the disk and try again")
+    reason, remedy = TROUBLES.get(_errno(error), unusual)
+    return RamifyError(f"{path}: {reason}; {what}: {remedy}")
+
+
+@contextmanager
+def disk_troubles(path: str | Path, what: str = "nothing was written") -> Iterator[None]:
+    """Say in one sentence what keeps the code inside from writing ``path``.
+
+    An error that names some other file, which was to be read, passes as it is.
+    """
+    path = Path(path)
+    try:
+        yield
+    except Exception as error:
+        trouble = error.__cause__ if isinstance(error, RamifyError) else error  # of a file inside a folder
+        number, named = _errno(trouble), str(getattr(trouble, "filename", None) or path)
+        ours = named.startswith((str(path), str(path.with_name(f".{path.name}."))))  # the file, or a draft of it
+        if trouble is None or not ours or number is None or not (isinstance(trouble, OSError) or number in TROUBLES):
+            raise
+        raise disk_trouble(trouble, path, what) from trouble
 
 
 @contextmanager
@@ -25,16 +68,18 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     'whole'
     """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise RamifyError(f"{path}: there is no folder {path.parent} to write it to")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft{path.suffix}")
-    try:
-        yield draft
-        with draft.open("rb") as written:
-            os.fsync(written.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with disk_troubles(path):
+        if not path.parent.is_dir():
+            raise RamifyError(f"{path}: there is no folder {path.parent} to write it to")
+        try:
+            yield draft
+            with draft.open("rb") as written:
+                os.fsync(written.fileno())
+            os.replace(draft, path)
+        finally:
+            with suppress(OSError):  # a read-only folder refuses this too, and would hide what went wrong first
+                draft.unlink()
 
 
 def write_npz(path: str | Path, arrays: dict[str, NDArray[Any]], *, compress: bool = False) -> None:
@@ -76,3 +121,15 @@ def _pickled(path: Path, what: str) -> RamifyError:
     return RamifyError(
         f"{path}: {what} holds pickled Python objects, which are never opened: save plain numbers or text instead"
     )
+
+
+def _errno(error: BaseException | None) -> int | None:
+    """The number of the system's error, also where a library hands on only its text."""
+    number = getattr(error, "errno", None)
+    if number is not None:
+        return int(number)
+    if "os error" in str(error):  # safetensors: "... No space left on device (os error 28)"
+        return next((int(digits) for digits in re.findall(r"\(os error (\d+)\)", str(error))), None)
+    if re.search(r"\d+ requested and \d+ written", str(error)):  # numpy: the disk took only a part
+        return errno.ENOSPC
+    return None

@@ -58,7 +58,7 @@ def pseudo_label_gradient(
     reference; ``auto`` chooses between the first two. Dropout must be at rest (``net.eval()``).
     """
     if method == "auto":
-        method = "gram" if isinstance(net, MLP) and all(type(layer) is nn.Linear for layer in net.layers) else "jvp"
+        method = "gram" if knows_gram(net) else "jvp"
     if method == "gram":
         return _gram(net, x, y, x_warm, y_warm, alpha)  # type: ignore[arg-type]
     if method == "jvp":
@@ -66,6 +66,15 @@ def pseudo_label_gradient(
     if method == "double-backward":
         return _double_backward(net, x, y, x_warm, y_warm, alpha)
     raise RamifyError(f"the method is 'auto', 'gram', 'jvp' or 'double-backward', not {method!r}")
+
+
+def knows_gram(net: nn.Module) -> bool:
+    """Whether the Gram form computes this net: the MLP itself, as a subclass may compute something else.
+
+    >>> knows_gram(MLP(4, 3)), knows_gram(MLP(4, 3, rank=2))
+    (True, False)
+    """
+    return type(net) is MLP and all(type(layer) is nn.Linear for layer in net.layers)
 
 
 @torch.no_grad()

@@ -1,6 +1,7 @@
 """Nets: the paper's multi-layer perceptron, of any size."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
@@ -57,6 +58,39 @@ class MLP(nn.Module):
             x = layer(drop(x)).relu()
         logits: Tensor = self.layers[-1](self.drops[-1](x))
         return logits
+
+
+def last_linear(net: nn.Module) -> nn.Linear | None:
+    """The last linear layer of a net, if it has one."""
+    layers = [layer for layer in net.modules() if isinstance(layer, nn.Linear)]
+    return layers[-1] if layers else None
+
+
+@contextmanager
+def inputs_of(layer: nn.Module) -> Iterator[list[Tensor]]:
+    """What a layer is given while this lasts.
+
+    >>> net = MLP(4, 3, hidden=(8,))
+    >>> with inputs_of(last_linear(net)) as seen:
+    ...     _ = net(torch.zeros(2, 4))
+    >>> seen[-1].shape
+    torch.Size([2, 8])
+    """
+    seen: list[Tensor] = []
+    hook = layer.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    try:
+        yield seen
+    finally:
+        hook.remove()
+
+
+def move_average(average: Sequence[Tensor], now: Sequence[Tensor], reach: float, step: int) -> None:
+    """Move averaged weights a little towards the current ones, in place.
+
+    The average forgets its beginning quickly, then reaches back about 1 / (1 - ``reach``) steps.
+    """
+    decay = min(reach, step / (step + 10))
+    torch._foreach_lerp_(list(average), list(now), 1 - decay)  # torch's own averaging uses it
 
 
 def pick_device(device: str) -> torch.device:

@@ -115,10 +115,12 @@ def add(
 def status(folder: Folder) -> None:
     """Show how far a project is: items, answers, what is known of each concept, the model."""
     from ramify.cli.status import show
-    from ramify.project.live.service import Service
+    from ramify.project.live.tally import Tally
+    from ramify.project.live.views import status_of
+    from ramify.project.store.store import Store
 
-    with Service(folder, background=False) as service:
-        show(Console(), folder, service.status(), service.taxonomy())
+    with Store(folder) as store:
+        show(Console(), folder, status_of(store, Tally.of(store.labels())))
 
 
 @app.command(rich_help_panel=PROJECT)
@@ -129,14 +131,15 @@ def train(
     ] = None,
 ) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
-    from ramify.project.live.training import make_learner
-    from ramify.project.live.training import train as train_model
     from ramify.project.store.store import Store
 
     with Store(folder) as store, interruptible(f"{folder} keeps the model it had"):
+        store.trainings.check_free()  # before torch is loaded
+        from ramify.project.live.training import choose_learner
+        from ramify.project.live.training import train as train_model
+
         if learner is not None:
-            make_learner(learner)
-            store.set_setting("learner", learner)
+            choose_learner(store, learner, {})
         version = train_model(store, verbose=sys.stdout.isatty())
     print(f"The project's model is now number {version}.")
 
@@ -156,7 +159,9 @@ def suggest(
 
     with Service(folder, background=False) as service:
         asked = [
-            (task, entry) for task in service.next(annotator, mode="single", count=count) for entry in task["entries"]
+            (screen, entry)
+            for screen in service.next(annotator, mode="single", count=count)
+            for entry in screen.entries
         ]
     if not asked:
         print("There is nothing to ask: all entries are known, or being asked of others.")
@@ -168,20 +173,20 @@ def suggest(
         with writing(out, columns, format_of(out, kind)) as writer:
             writer.write(
                 {
-                    "id": [task["item"]["id"] for task, _ in asked],
-                    "concept": [entry["path"] for _, entry in asked],
+                    "id": [screen.item.id for screen, _ in asked],
+                    "concept": [entry.path for _, entry in asked],
                     "answer": [None] * len(asked),
                     "annotator": [annotator] * len(asked),
-                    "content": [task["item"]["text"] or task["item"]["id"] for task, _ in asked],
+                    "content": [screen.item.text or screen.item.id for screen, _ in asked],
                 }
             )
         print(f"Wrote {len(asked)} questions to {out}: fill in the column answer (yes, no or skip), then run")
         print(f"ramify answer {folder} {out}")
         return
     table = Table("id", "concept?", "", box=None, header_style="dim")
-    for task, entry in asked:
-        shown = (task["item"]["text"] or "").replace("\n", " ")
-        table.add_row(Text(task["item"]["id"]), Text(entry["path"]), Text(shown[:80] + "..." * (len(shown) > 80)))
+    for screen, entry in asked:
+        shown = (screen.item.text or "").replace("\n", " ")
+        table.add_row(Text(screen.item.id), Text(entry.path), Text(shown[:80] + "..." * (len(shown) > 80)))
     Console().print(table)
 
 

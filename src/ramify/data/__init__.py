@@ -1,6 +1,6 @@
 """Data: ids, features and labels together, the files they live in, and the benchmark protocol."""
 
-from ramify.data.dataset import Dataset
+from ramify.data.dataset import Dataset, as_dataset
 from ramify.data.protocol import Benchmark, benchmark
 
-__all__ = ["Benchmark", "Dataset", "benchmark"]
+__all__ = ["Benchmark", "Dataset", "as_dataset", "benchmark"]

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ramify.data.bundle import read_bundle, write_bundle
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
-from ramify.labels import Labels
+from ramify.files import disk_troubles
+from ramify.labels import Labels, as_labels
 from ramify.taxonomy import Index
 
 TRAIN, DEV, TEST = 0, 1, 2
@@ -43,7 +44,7 @@ class Dataset:
     """0 train, 1 dev, 2 test, where the data come with a split."""
 
     def __post_init__(self) -> None:
-        n_items = len(self.labels)
+        n_items = len(as_labels(self.labels))
         put = object.__setattr__
         put(self, "ids", np.arange(n_items).astype(str) if self.ids is None else np.asarray(self.ids).astype(str))
         if self.features is not None:
@@ -115,10 +116,11 @@ class Dataset:
             raise RamifyError(f"{path} holds something else: give a new folder, or one that Ramify saved")
         draft, old = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("draft", "old"))
         try:
-            self._write_folder(draft)
-            if path.exists():
-                path.rename(old)
-            draft.rename(path)
+            with disk_troubles(path):
+                self._write_folder(draft)
+                if path.exists():
+                    path.rename(old)
+                draft.rename(path)
         finally:
             if old.exists() and not path.exists():  # interrupted between the two: the old data stay
                 old.rename(path)
@@ -169,3 +171,16 @@ class Dataset:
             raise
         except Exception as error:  # a cut-off .npy, .npz or .json raises many kinds
             raise RamifyError(f"{folder}: a file of this data set is damaged ({error}): copy it again") from None
+
+
+def as_dataset(data: Any) -> Dataset:
+    """The data set itself; whatever else is given in its place is refused with what to do.
+
+    >>> as_dataset(([[0.5]], [[1]]))
+    Traceback (most recent call last):
+    ...
+    ramify.errors.RamifyError: data are a ramify.Dataset, not tuple: build it with Dataset(labels, features)
+    """
+    if isinstance(data, Dataset):
+        return data
+    raise RamifyError(f"data are a ramify.Dataset, not {type(data).__name__}: build it with Dataset(labels, features)")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramify.data.dataset import DEV, TEST, TRAIN, Dataset
+from ramify.data.dataset import DEV, TEST, TRAIN, Dataset, as_dataset
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.taxonomy import Index
@@ -39,7 +39,7 @@ def benchmark(dataset: Dataset, *, ratio: float | None = None, warm: int | None 
     """
     if (ratio is None) == (warm is None):
         raise RamifyError("give the size of the warm set either as ratio, log2(M / (M + N)), or as warm, a number")
-    items, concepts = dataset.labels.unknown()
+    items, concepts = as_dataset(dataset).labels.unknown()
     if len(items):
         entry = f"item {dataset.ids[items[0]]}, concept {dataset.labels.taxonomy.path(concepts[0])!r}"
         raise RamifyError(f"a benchmark needs fully known labels, and {len(items)} entries are unknown, first {entry}")

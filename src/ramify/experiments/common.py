@@ -9,7 +9,7 @@ from ramify import engine
 from ramify.data import Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.learners import LEARNERS, Learner
-from ramify.learners.refine import Refine, coarse_stage
+from ramify.learners.refine import Refine
 from ramify.learners.training import NetLearner
 from ramify.readers import read
 
@@ -101,5 +101,4 @@ def train_coarse_stages(source: str, exhaustive: bool, memory: Path, seeds: Iter
 
 def _train_coarse_stage(source: str, exhaustive: bool, memory: Path, seed: int) -> None:
     drawn = benchmark(data_of(source, exhaustive), warm=1, seed=seed)
-    learner = Refine(random_state=seed, memory=str(memory))
-    coarse_stage(learner, learner._start(drawn.train.features, drawn.train.labels), drawn.train.labels)
+    Refine(random_state=seed, memory=str(memory)).prepare(drawn.train.features, drawn.train.labels)

@@ -1,9 +1,9 @@
 """Labels: yes, no or unknown for every (item, concept), why it is known, and deduction."""
 
 from ramify.labels.assertions import Assertions, Contradiction, Source
+from ramify.labels.check import as_labels
 from ramify.labels.labels import Labels
-from ramify.labels.matrix import IRRELEVANT, RELEVANT, UNKNOWN
-from ramify.labels.words import ANSWERS, STATES, WORDS
+from ramify.labels.words import ANSWERS, IRRELEVANT, RELEVANT, STATES, UNKNOWN, WORDS
 
 __all__ = [
     "ANSWERS",
@@ -16,4 +16,5 @@ __all__ = [
     "Contradiction",
     "Labels",
     "Source",
+    "as_labels",
 ]

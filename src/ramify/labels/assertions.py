@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ramify.errors import RamifyError
 from ramify.labels import cells as cell
 from ramify.labels.cells import Bytes
-from ramify.labels.matrix import IRRELEVANT, RELEVANT, UNKNOWN
+from ramify.labels.words import IRRELEVANT, RELEVANT, UNKNOWN
 from ramify.taxonomy import Index
 
 

@@ -25,16 +25,16 @@ from ramify.labels.assertions import (
 )
 from ramify.labels.cells import Asserted, Bytes
 from ramify.labels.deduction import trees
-from ramify.labels.matrix import IRRELEVANT, RELEVANT, UNKNOWN, as_matrix, states_of
+from ramify.labels.matrix import CHUNK, asserted_by
 from ramify.labels.rows import Rows
 from ramify.labels.store import Store
+from ramify.labels.words import IRRELEVANT, RELEVANT, UNKNOWN
 from ramify.taxonomy import ConceptRef, Index, Taxonomy
 
 Items: TypeAlias = int | slice | ArrayLike | None
 Concepts: TypeAlias = ConceptRef | Iterable[ConceptRef]
 
 NUMBER = (int, np.integer)
-CHUNK = 1 << 15  # items handled at once where all are gone through
 ONE_BY_ONE = 64  # up to so many entries the short way, item by item, is the quicker one
 
 
@@ -55,7 +55,7 @@ class Labels:
     """
 
     def __init__(self, taxonomy: Taxonomy, coarse: Any) -> None:
-        self._take_over(taxonomy, _chunks_of(taxonomy, coarse, taxonomy.roots, Source.IMPORTED))
+        self._take_over(taxonomy, asserted_by(taxonomy, coarse, taxonomy.roots, Source.IMPORTED))
 
     @classmethod
     def from_matrix(
@@ -64,14 +64,15 @@ class Labels:
         """Labels from what is known of any concepts (by default the fine ones), a column for each.
 
         The matrix may be integer (1, 0, -1 unknown), float (NaN unknown), boolean, or scipy sparse meaning the same.
+        Where it has column names, as a DataFrame has, these say which column is which concept, in any order.
 
         >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
         >>> Labels.from_matrix(taxonomy, [[1, -1], [-1, 0]]).states(concepts=["animal", "cat", "dog"])
         array([[ 1,  1, -1],
                [-1, -1,  0]], dtype=int8)
         """
-        columns = taxonomy.leaves if concepts is None else taxonomy.indices(concepts)
-        return cls.__new__(cls)._take_over(taxonomy, _chunks_of(taxonomy, matrix, columns, Source.asserting(source)))
+        columns = taxonomy.leaves if concepts is None else np.atleast_1d(taxonomy.indices(concepts))
+        return cls.__new__(cls)._take_over(taxonomy, asserted_by(taxonomy, matrix, columns, Source.asserting(source)))
 
     def _take_over(self, taxonomy: Taxonomy, content: Store | Iterable[Asserted]) -> "Labels":
         """Become the labels in a store, or those that follow from assertions (chunks, as ``Store.settled`` takes)."""
@@ -84,6 +85,27 @@ class Labels:
 
     def __len__(self) -> int:
         return len(self._store)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many items and fine concepts there are: the shape of ``states()``."""
+        return len(self), len(self.taxonomy.leaves)
+
+    def __getitem__(self, items: Any) -> "Labels":
+        """The labels of some items, by numbers, a mask or a slice: what scikit-learn's model selection asks for.
+
+        >>> Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [0], [0]])[1:].shape
+        (2, 2)
+        """
+        rows, columns = items if isinstance(items, tuple) and len(items) == 2 else (items, ...)
+        if columns is not ...:
+            raise RamifyError("labels are indexed by items, labels[items]: for some concepts, see states")
+        return self.take(rows)
+
+    __iter__ = None  # an item alone is no label: see states
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.states(), dtype)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Labels):
@@ -100,6 +122,11 @@ class Labels:
             f"<Labels: {len(self)} items, {len(self.taxonomy.roots)} coarse and {len(leaves)} fine concepts, "
             f"{unknown[leaves].sum()} unknown of {self.open_entries()[leaves].sum()} open entries>"
         )
+
+    @property
+    def cells(self) -> Store:
+        """What is stored of each cell, for labels that share them."""
+        return self._store
 
     @property
     def nbytes(self) -> int:
@@ -366,14 +393,3 @@ class Labels:
     def _histogram(self) -> Index:
         """For every concept and every value of a cell, the number of items."""
         return self._store.histogram(self._chunks(np.arange(len(self))))[self._position]
-
-
-def _chunks_of(taxonomy: Taxonomy, matrix: Any, columns: Index, source: Source) -> Iterator[Asserted]:
-    """What a label matrix asserts, in the chunks that ``Store.settled`` takes."""
-    matrix = as_matrix(matrix, len(columns))
-    position, forest = np.argsort(taxonomy.preorder)[columns], trees(taxonomy)
-    for first in range(0, matrix.shape[0], CHUNK):
-        states = states_of(matrix, first, first + CHUNK, lambda column: taxonomy.path(columns[column]))
-        owners, known = np.nonzero(states != UNKNOWN)
-        bits = bits_of(states[owners, known], source)
-        yield Asserted.of_cells(forest, len(states), owners, position[known], bits)

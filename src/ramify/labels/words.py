@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ramify.labels.matrix import IRRELEVANT, RELEVANT, UNKNOWN
+RELEVANT, IRRELEVANT, UNKNOWN = 1, 0, -1
 
 State = Literal["yes", "no", "unknown"]
 Answer = Literal["yes", "no", "skip"]

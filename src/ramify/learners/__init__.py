@@ -14,6 +14,7 @@ from ramify.learners.noisy_or import NoisyOr
 from ramify.learners.one_class import OneClass
 from ramify.learners.pseudo_label import PseudoLabel
 from ramify.learners.refine import Refine
+from ramify.plugins import by_name
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
@@ -42,8 +43,18 @@ __all__ = [
     "OneClass",
     "PseudoLabel",
     "Refine",
+    "learner_class",
     "load",
 ]
+
+
+def learner_class(name: str) -> type[Learner]:
+    """The learner that the command line calls so, or one of your own as ``module:Class``.
+
+    >>> learner_class("refine").__name__
+    'Refine'
+    """
+    return by_name("learner", name, LEARNERS)
 
 
 def load(path: str | Path, **parameters: Any) -> Learner:
@@ -54,7 +65,7 @@ def load(path: str | Path, **parameters: Any) -> Learner:
         if head["format"] != FORMAT:
             raise RamifyError(f"{folder} has the format {head['format']}: this version of Ramify reads {FORMAT}")
         settings = {key: tuple(v) if isinstance(v, list) else v for key, v in head["parameters"].items()}
-        return LEARNERS[head["learner"]](**settings | parameters)._load(head, folder)
+        return learner_class(head["learner"])(**settings | parameters).restored(head, folder)
     except RamifyError:
         raise
     except Exception as error:  # a missing, cut-off or foreign file raises many kinds

@@ -1,7 +1,13 @@
-"""What a learner is: fit, predict and save in scikit-learn's manner, on labels that are mostly unknown."""
+"""What a learner is: fit, predict and save in scikit-learn's manner, on labels that are mostly unknown.
+
+A learner also says what it can do, by methods with honest defaults, so that strategies, the loop, a project and the
+page ask the learner and never its type. A new one needs ``fit``, ``partial_fit``, ``_probabilities``, ``_state`` and
+``_restore``; ``ramify.checks`` says whether it keeps its word.
+"""
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +15,19 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator
 
+from ramify.data import Dataset
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.labels import RELEVANT, Labels
+from ramify.labels import Labels, as_labels
+from ramify.learners.cache import Cache, ToKeep
+from ramify.learners.evidence import Evidence, Floats
 from ramify.learners.scaling import Scaler
+from ramify.learners.warm import warm_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
 from ramify.taxonomy import Index, Taxonomy
@@ -35,28 +45,47 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     """The part that all learners share. Parameters are fields; what is learned ends in an underscore."""
 
     device: str = "auto"
+    """Where nets run: "auto" (CUDA where there is one), "cpu" or "cuda"."""
     random_state: int | None = None
+    """The seed; None draws another one for each fit."""
 
     name: ClassVar[str]
     """How the command line calls this learner."""
+    learns_at_once: ClassVar[bool] = False
+    """Whether ``partial_fit(X, labels, items=changed)`` takes in an answer exactly and in milliseconds."""
+
+    @classmethod
+    def qualified_name(cls) -> str:
+        """The name by which ``ramify.load`` finds this class again: outside of Ramify, ``module:Class``."""
+        own = cls.__module__.startswith("ramify.")
+        return cls.name if own else f"{cls.__module__}:{cls.__qualname__}"
 
     # -- what each learner does for itself -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
-        """Learn from features and labels of the same items."""
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        *,
+        validation: Dataset | None = None,
+        truth: Labels | None = None,
+    ) -> Self:
+        """Learn from features and labels of the same items.
+
+        ``validation`` is what to stop early on, for learners that do; ``truth`` (all labels) is only ever reported on.
+        """
         raise NotImplementedError
 
-    def partial_fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
-        """Go on learning, usually because more labels are known; like ``fit`` when nothing is learned yet."""
+    def partial_fit(self, X: Any, labels: Labels, *, items: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Go on learning, usually because more labels are known; like ``fit`` when nothing is learned yet.
+
+        ``items`` says whose labels have changed, for learners that need not look at the others.
+        """
         raise NotImplementedError
 
     def _probabilities(self, x: torch.Tensor) -> torch.Tensor:
         """The probability of every fine concept for scaled inputs."""
         raise NotImplementedError
-
-    def differentiable(self) -> tuple[dict[str, torch.Tensor], Logits]:
-        """Parameters, and the fine concepts' logits as a function of them and of scaled inputs, to look ahead with."""
-        raise RamifyError(f"{self.name} has nothing that a gradient step could change: choose another strategy")
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """What was learned: arrays, and what fits in JSON."""
@@ -65,18 +94,116 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
         raise NotImplementedError
 
+    # -- what a learner can do -----------------------------------------------------------------------------------------
+
+    def can_begin(self, labels: Labels) -> bool:
+        """Whether enough is known to fit."""
+        return True
+
+    def go_on(self, X: Any, labels: Labels, *, restart: bool, epochs: int) -> Self:  # noqa: N803
+        """Learn from a round's answers; what is trained in epochs adds some, or begins anew where ``restart``."""
+        return self.partial_fit(X, labels)
+
+    def prepare(self, X: Any, labels: Labels) -> None:  # noqa: N803
+        """Put what does not depend on fine labels into the folder ``memory``, for a learner with that parameter."""
+
+    def changed_items(self, labels: Labels, items: Index) -> Index:
+        """Where it learns at once: which of these and of the items it learned from are known differently now."""
+        return np.empty(0, np.intp)
+
+    def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
+        """The probability of every fine entry given what is known of coarser concepts, whatever its own label says."""
+        return self.predict_proba(X)
+
+    def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
+        """The probability of every entry given all labels: the known ones as they are."""
+        states = labels.states()
+        return np.where(states >= 0, states, self.opinions(X, labels)).astype(np.float32)
+
+    def pseudo_labels(self, items: Index, concepts: Index, otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The labels that it gave unknown entries of its training items itself, and another value where it has none."""
+        return otherwise
+
+    def estimate(self) -> dict[str, float]:
+        """Precision@k without held-out data; empty where it cannot tell."""
+        return {}
+
+    def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats] | None:
+        """States and probabilities of the completely known items, each by a model that did not see it, if it can.
+
+        ``coarse_known`` asks for ``opinions``, which use the coarse labels, instead of ``predict_proba``.
+        """
+        return None
+
+    def differentiable(self) -> tuple[dict[str, torch.Tensor], Logits]:
+        """Parameters, and the fine concepts' logits as a function of them and of scaled inputs, to look ahead with."""
+        raise RamifyError(f"{self.name} has nothing that a gradient step could change: choose another strategy")
+
+    def evidence(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        sample: Index,
+        directions: int,
+        cache: Cache | None = None,
+    ) -> Evidence | None:
+        """What an answer speaks about, how noisy it is and where it matters; None where the learner cannot tell.
+
+        The leading directions are those of a sample of items. With a cache nothing is run, and ``X`` is not looked at.
+        """
+        return None
+
+    def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
+        """What is to be kept of all items, so that asking and browsing never run a net."""
+        return ToKeep({}, lambda items: {"predictions": self._kept_opinions(X, labels, items)})
+
+    def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
+        """``opinions`` as they are now, from the cache alone, as far as it tells."""
+        return cache["predictions"][items].astype(np.float64)
+
+    def guesses(self, cache: Cache, items: Index) -> Floats:
+        """How probable each concept is, fine ones first, given that its parent is relevant; from the cache alone."""
+        fine = cache["predictions"][items].astype(np.float64)
+        taxonomy = self.taxonomy_
+        above = [
+            1 - (1 - fine[:, _leaves_below(taxonomy, n)]).prod(axis=1) for n in range(fine.shape[1], len(taxonomy))
+        ]
+        return np.column_stack([fine, *above])
+
+    def _kept_opinions(self, X: Any, labels: Labels, items: Index) -> NDArray[np.float16]:  # noqa: N803
+        return self.opinions(X[items], labels.take(items)).astype(np.float16)
+
     # -- what all learners do alike ------------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every fine concept: items x fine concepts."""
         features = self._checked(X)
-        device = pick_device(self.device)
         blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
         with torch.no_grad():
             for first in range(0, features.shape[0], ROWS):
-                x = torch.from_numpy(self.scaler_.transform(features[first : first + ROWS])).to(device)
-                blocks.append(self._probabilities(x).float().cpu().numpy())
+                block = self._probabilities(self.inputs(features, slice(first, first + ROWS)))
+                blocks.append(block.float().cpu().numpy())
         return np.concatenate(blocks)
+
+    def inputs(self, X: Any, items: Index | slice = slice(None)) -> torch.Tensor:  # noqa: N803
+        """The features of some items, scaled, where nets run."""
+        return self.scaler_.inputs(X[items], pick_device(self.device))
+
+    @property
+    def classes_(self) -> NDArray[np.str_]:
+        """The paths of the fine concepts, in the order of the columns of ``predict_proba``."""
+        return np.array([self._fitted_taxonomy().path(leaf) for leaf in self._fitted_taxonomy().leaves])
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the learner was fitted with."""
+        self._fitted_taxonomy()
+        return len(self.scaler_.mean)
+
+    def _fitted_taxonomy(self) -> Taxonomy:
+        if not self.is_fitted:  # an AttributeError, as scikit-learn expects of what is not learned yet
+            raise AttributeError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        return self.taxonomy_
 
     def predict(self, X: Any, *, threshold: float = 0.5, top_k: int | None = None) -> NDArray[np.int8]:  # noqa: N803
         """1 or 0 for all concepts (the fine ones are the first columns): above a threshold, or the ``top_k`` fine ones.
@@ -97,12 +224,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return chosen
 
     def score(self, X: Any, labels: Labels) -> float:  # noqa: N803
-        """Precision@1 on the known entries."""
-        return precision_at_k(labels.states(), self.predict_proba(X), 1)
+        """Precision@1 on the items whose fine entries are all known; says so where others were left out."""
+        features, items = self._matched(X, labels), np.arange(len(labels))
+        if len(labels.warm_items()) < len(labels):
+            items = warm_items(labels)  # without those that coarse labels settle alone: they are a biased sample
+            if not len(items):
+                raise RamifyError("no item has all its fine entries known, so there is nothing to score on")
+            left_out = f"scored on the {len(items)} of {len(labels)} items whose fine entries are all known"
+            warnings.warn(left_out, stacklevel=2)
+        return precision_at_k(labels.states(items), self.predict_proba(features[items]), 1)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a folder, as safetensors and JSON; ``ramify.load`` reads it."""
-        self._check_fitted()
+        self.check_fitted()
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         arrays, rest = self._state()
@@ -110,20 +244,21 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         parameters = self.get_params(deep=False)
         head = {
             "format": FORMAT,
-            "learner": self.name,
+            "learner": self.qualified_name(),
             "parameters": {key: value for key, value in parameters.items() if key != "module"},
             "own_module": parameters.get("module") is not None,
             "taxonomy": self.taxonomy_.to_dict(),
             "by_row": self.scaler_.by_row,
             "rest": rest,
         }
-        text = json.dumps(head, indent=1, default=_plain)
+        text = json.dumps(head, indent=1, default=as_json)
         with whole_file(folder / "arrays.safetensors") as draft:
             save_file({key: np.ascontiguousarray(value) for key, value in {**arrays, **scaler}.items()}, draft)
         with whole_file(folder / "learner.json") as draft:  # last: a folder without it is not a saved learner
             draft.write_text(text, encoding="utf-8")
 
-    def _load(self, head: dict[str, Any], folder: Path) -> Self:
+    def restored(self, head: dict[str, Any], folder: Path) -> Self:
+        """Take up what ``save`` wrote; ``ramify.load`` calls it."""
         if head["own_module"] and self.get_params(deep=False)["module"] is None:
             raise RamifyError(f"{folder} was saved with a module of your own: give it again, load(path, module=...)")
         arrays = load_file(folder / "arrays.safetensors")
@@ -141,30 +276,32 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.scaler_ = Scaler.fitted(features)
         return features
 
-    def _go_on(self, X: Any, labels: Labels, rows: Index | None = None) -> Any:  # noqa: N803
+    def _continued(self, X: Any, labels: Labels, rows: Index | None = None) -> Any:  # noqa: N803
         """Check that data fit what was learned before; of the features all are looked at, or only some rows."""
-        if labels.taxonomy != self.taxonomy_:
+        if as_labels(labels).taxonomy != self.taxonomy_:
             raise RamifyError("these labels have another taxonomy than the learner was fitted with: fit a new learner")
         features = self._matched(X, labels, check=rows is None)
-        self._check_width(features)
+        self.check_width(features)
         if rows is not None:
             labels.states(rows)  # refuses items that do not exist
             as_features(features[rows])
         return features
 
     def _matched(self, X: Any, labels: Labels, *, check: bool = True) -> Any:  # noqa: N803
+        as_labels(labels)
         features = as_features(X, check=check)
         if features.shape[0] != len(labels):
             raise RamifyError(f"{features.shape[0]} rows of features for {len(labels)} labelled items: they must agree")
         return features
 
     def _checked(self, X: Any) -> Any:  # noqa: N803
-        self._check_fitted()
+        self.check_fitted()
         features = as_features(X)
-        self._check_width(features)
+        self.check_width(features)
         return features
 
-    def _check_width(self, features: Any) -> None:
+    def check_width(self, features: Any) -> None:
+        """Refuse features of another width than it was fitted with."""
         width = len(self.scaler_.mean)
         if features.shape[1] != width:
             raise RamifyError(f"the features have {features.shape[1]} columns, but the learner was fitted with {width}")
@@ -173,12 +310,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The seed of this fit: ``random_state``, or a new one."""
         return int(np.random.SeedSequence().generate_state(1)[0] if self.random_state is None else self.random_state)
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "taxonomy_"):
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has learned anything."""
+        return hasattr(self, "taxonomy_")
+
+    def check_fitted(self) -> None:
+        """Refuse to be asked before anything was learned."""
+        if not self.is_fitted:
             raise RamifyError(f"this {type(self).__name__} has learned nothing yet: call fit first")
 
 
-def _plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """What JSON does not know: numpy's numbers and paths."""
     return value.item() if isinstance(value, np.generic) else str(value)
 
@@ -207,7 +350,7 @@ class Inputs:
     def __init__(self, features: Any, scaler: Scaler, device: torch.device) -> None:
         self.features, self.scaler, self.device = features, scaler, device
         small = features.shape[0] * features.shape[1] <= IN_MEMORY
-        self.ready = torch.from_numpy(scaler.transform(features)).to(device) if small else None
+        self.ready = scaler.inputs(features, device) if small else None
 
     def __len__(self) -> int:
         return int(self.features.shape[0])
@@ -215,50 +358,9 @@ class Inputs:
     def __getitem__(self, items: Index) -> torch.Tensor:
         if self.ready is not None:
             return self.ready[torch.from_numpy(items)]
-        return torch.from_numpy(self.scaler.transform(self.features[items])).to(self.device)
+        return self.scaler.inputs(self.features[items], self.device)
 
 
-def answered_items(labels: Labels) -> Index:
-    """The items of which anything was asserted that is not merely coarse: below a root, or of a root that is a leaf."""
-    taxonomy = labels.taxonomy
-    found = [np.empty(0, np.intp)]
-    for first in range(0, len(labels), ROWS):  # most are coarse: all at once would take memory for every one of them
-        said = labels.assertions(slice(first, first + ROWS))
-        fine = (taxonomy.parents[said.concepts] >= 0) | (said.concepts < len(taxonomy.leaves))
-        found.append(np.unique(said.items[fine]))
-    return np.concatenate(found)
-
-
-def warm_items(labels: Labels) -> Index:
-    """The warm set D': answered items whose fine entries are all known.
-
-    Items that the coarse labels settle completely do not belong to it: they would be a biased sample.
-    """
-    return np.intersect1d(answered_items(labels), labels.warm_items())
-
-
-def only_children(taxonomy: Taxonomy) -> NDArray[np.bool_]:
-    """The concepts that are the one child of an exhaustive parent, and so follow it."""
-    parents = taxonomy.parents
-    siblings = np.bincount(parents[parents >= 0], minlength=len(taxonomy))
-    return np.asarray((parents >= 0) & taxonomy.exhaustive[parents] & (siblings[parents] == 1), np.bool_)
-
-
-def sibling_rates(labels: Labels) -> NDArray[np.float64]:
-    """How often each concept is relevant where its parent is, among the items known of, and one item shared by all.
-
-    >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [1], [0]])
-    >>> labels.record([0, 0], ["cat", "dog"], [1, 0], "annotated")
-    >>> sibling_rates(labels)[:2].tolist()
-    [0.75, 0.25]
-    """
-    taxonomy = labels.taxonomy
-    items = answered_items(labels)
-    below = np.flatnonzero(taxonomy.parents >= 0)
-    rates = np.full(len(taxonomy), 0.5)
-    states = labels.states(items, below)
-    counted = (labels.states(items, taxonomy.parents[below]) == RELEVANT) & (states >= 0)
-    size = np.bincount(taxonomy.parents[below], minlength=len(taxonomy))[taxonomy.parents[below]]
-    rates[below] = ((counted & (states == RELEVANT)).sum(axis=0) + 1 / size) / (counted.sum(axis=0) + 1)
-    rates[only_children(taxonomy)] = 1.0
-    return rates
+def _leaves_below(taxonomy: Taxonomy, concept: int) -> Index:
+    below = taxonomy.descendants(concept)
+    return below[below < len(taxonomy.leaves)]

@@ -5,37 +5,42 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ramify.data import Dataset
 from ramify.labels import Labels
-from ramify.learners.base import Learner, sibling_rates
+from ramify.learners.coarse_learner import CoarseLearner
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.factored import path_products
-from ramify.learners.refine import coarse_stage
+from ramify.learners.warm import sibling_rates
 from ramify.nets import pick_device
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoarsePrior(Learner):
+class CoarsePrior(CoarseLearner):
     """No fine features at all: the floor that every learner must beat, and with ten warm items often the winner."""
 
     name: ClassVar[str] = "coarse-prior"
-    memory: str | None = None
-    verbose: bool = False
 
-    def fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        *,
+        validation: Dataset | None = None,
+        truth: Labels | None = None,
+    ) -> Self:
         """Train the coarse stage and count."""
-        features = self._start(X, labels)
-        self.coarse_ = coarse_stage(self, features, labels)
+        self.coarse_ = self._train_coarse(self._start(X, labels), labels)
         self.rates_ = sibling_rates(labels)
         return self
 
-    def partial_fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
+    def partial_fit(self, X: Any, labels: Labels, *, items: ArrayLike | None = None) -> Self:  # noqa: N803
         """Count again; the coarse stage stays."""
         if not hasattr(self, "coarse_"):
             return self.fit(X, labels)
-        self._go_on(X, labels)
+        self._continued(X, labels)
         self.rates_ = sibling_rates(labels)
         return self
 

@@ -5,6 +5,7 @@ never saw it, and honest estimates are possible without held-out data.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,26 @@ from torch import Tensor
 
 from ramify.learners.base import ROWS, Inputs
 from ramify.meta import masked_bce
-from ramify.nets import MLP
+from ramify.nets import MLP, move_average
 from ramify.taxonomy import Index
 
-NETS = 3
-BATCH, STEPS, LOOK_EVERY, PATIENCE, HELD_OUT = 256, 1500, 50, 6, 2000
-INPUT_DROPOUT, DROPOUT, LR, WEIGHT_DECAY, AVERAGE = 0.3, 0.5, 1e-3, 0.1, 0.98
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How the nets are trained; ``CoarseLearner`` says what each setting means."""
+
+    hidden: tuple[int, ...]
+    nets: int
+    steps: int
+    batch_size: int
+    lr: float
+    weight_decay: float
+    input_dropout: float
+    dropout: float
+    average: float
+    look_every: int
+    patience: int
+    held_out: int
 
 
 @dataclass
@@ -34,15 +49,18 @@ class CoarseStage:
     centres: list[Tensor]
 
     @classmethod
-    def fitted(cls, inputs: Inputs, states: NDArray[np.int8], seed: int, *, verbose: bool = False) -> "CoarseStage":
+    def fitted(
+        cls, inputs: Inputs, states: NDArray[np.int8], seed: int, recipe: Recipe, *, verbose: bool = False
+    ) -> "CoarseStage":
         """Train on the states of the coarse concepts, 1, 0 or -1 (items x coarse)."""
         rng = np.random.default_rng(seed)
-        folds = rng.permutation(np.arange(len(inputs)) % NETS)
+        count = recipe.nets
+        folds = rng.permutation(np.arange(len(inputs)) % count)
         with Progress(disable=not verbose) as progress, torch.random.fork_rng(devices=[]):
-            bar = progress.add_task("coarse stage", total=NETS * STEPS)
+            bar = progress.add_task("coarse stage", total=count * recipe.steps)
             nets = [
-                _train(inputs, states, folds, number, seed * NETS + number, lambda: progress.advance(bar))
-                for number in range(NETS)
+                _train(inputs, states, folds, number, seed * count + number, recipe, lambda: progress.advance(bar))
+                for number in range(count)
             ]
         stage = cls(nets, folds, [])
         total: list[Tensor] = []
@@ -135,14 +153,18 @@ class CoarseStage:
         def tensor(name: str) -> Tensor:
             return torch.from_numpy(arrays[name].copy()).to(device)
 
-        nets = []
-        for number in range(NETS):
-            prefix = f"coarse.net.{number}."
-            state = {name.removeprefix(prefix): tensor(name) for name in arrays if name.startswith(prefix)}
-            net = MLP(state["layers.0.weight"].shape[1], len(state["layers.2.weight"])).to(device)
-            net.load_state_dict(state)
+        nets: list[MLP] = []
+        while state := _part(arrays, f"coarse.net.{len(nets)}."):
+            weights = [value for name, value in sorted(state.items()) if name.endswith("weight")]
+            hidden = [len(weight) for weight in weights[:-1]]
+            net = MLP(weights[0].shape[1], len(weights[-1]), hidden).to(device)
+            net.load_state_dict({name: torch.from_numpy(value.copy()).to(device) for name, value in state.items()})
             nets.append(net.eval())
-        return cls(nets, arrays["coarse.folds"], [tensor(f"coarse.centre.{n}") for n in range(NETS + 1)])
+        return cls(nets, arrays["coarse.folds"], [tensor(f"coarse.centre.{n}") for n in range(len(nets) + 1)])
+
+
+def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
 def _unit(v: Tensor) -> Tensor:
@@ -150,25 +172,35 @@ def _unit(v: Tensor) -> Tensor:
     return found
 
 
-def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, seed: int, advance: Any) -> MLP:
+def _train(
+    inputs: Inputs,
+    states: NDArray[np.int8],
+    folds: Index,
+    fold: int,
+    seed: int,
+    recipe: Recipe,
+    advance: Callable[[], None],
+) -> MLP:
     """One net, stopped early on the items of its fold, its weights averaged over the last steps."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    seen, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)[:HELD_OUT]
+    seen, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)[: recipe.held_out]
     if not len(seen):
         seen = held_out
     width = inputs[seen[:1]].shape[1]
-    net = MLP(width, states.shape[1], input_dropout=INPUT_DROPOUT, dropout=DROPOUT).to(inputs.device)
-    optimiser = torch.optim.AdamW(net.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
+    net = MLP(width, states.shape[1], recipe.hidden, input_dropout=recipe.input_dropout, dropout=recipe.dropout).to(
+        inputs.device
+    )
+    optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
     parameters = list(net.parameters())
-    averaged = MLP(width, states.shape[1]).to(inputs.device).eval()
+    averaged = MLP(width, states.shape[1], recipe.hidden).to(inputs.device).eval()
     average = [value.detach() for value in averaged.parameters()]
     for mine, theirs in zip(average, parameters, strict=True):
         mine.copy_(theirs.detach())
     best, best_loss, worse = [value.clone() for value in average], math.inf, 0
-    size = min(BATCH, len(seen))
+    size = min(recipe.batch_size, len(seen))
     shuffled, used = seen, len(seen)
-    for step in range(1, STEPS + 1):
+    for step in range(1, recipe.steps + 1):
         if used + size > len(shuffled):
             shuffled, used = seen[torch.randperm(len(seen), generator=generator).numpy()], 0
         items = shuffled[used : used + size]
@@ -178,9 +210,9 @@ def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, se
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        torch._foreach_lerp_(average, [value.detach() for value in parameters], 1 - min(AVERAGE, step / (step + 10)))
+        move_average(average, [value.detach() for value in parameters], recipe.average, step)
         advance()
-        if step % LOOK_EVERY == 0 and len(held_out):
+        if step % recipe.look_every == 0 and len(held_out):
             with torch.no_grad():
                 looked = float(
                     masked_bce(averaged(inputs[held_out]), torch.from_numpy(states[held_out]).to(inputs.device))
@@ -188,7 +220,7 @@ def _train(inputs: Inputs, states: NDArray[np.int8], folds: Index, fold: int, se
             worse = 0 if looked < best_loss else worse + 1
             if looked < best_loss:
                 best, best_loss = [value.clone() for value in average], looked
-            if worse >= PATIENCE:
+            if worse >= recipe.patience:
                 break
     if best_loss < math.inf:  # with nothing held out the last average is as good as any
         for mine, kept in zip(average, best, strict=True):

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ramify.labels import RELEVANT, Labels
-from ramify.learners.base import only_children
 from ramify.learners.training import NetLearner
+from ramify.learners.warm import only_children
 from ramify.meta import masked_bce
 from ramify.taxonomy import Index, Taxonomy
 

@@ -1,17 +1,16 @@
 """The fine stage: a ridge regression for every concept below another, what they have in common, and their estimates."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT
-from ramify.learners.base import only_children
 from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge, add
+from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
-
-LEAST = 1e-3  # of a probability
 
 
 class FineStage:
@@ -32,6 +31,9 @@ class FineStage:
         follows = only_children(taxonomy)
         self.concepts = np.flatnonzero((taxonomy.parents >= 0) & ~follows)
         self.parents = taxonomy.parents[self.concepts]
+        shared = np.flatnonzero((taxonomy.parents >= 0) & taxonomy.exhaustive[taxonomy.parents] & ~follows)
+        self.one_is_relevant = shared, taxonomy.parents[shared].astype(np.int64)
+        """The concepts one of which is relevant whenever their parent is, and these parents."""
         self.slot_of: dict[int, int] = {}
         self.ridges: list[Ridge] = []
 
@@ -121,7 +123,11 @@ class FineStage:
         answers_of = np.bincount(self.parents, answers, minlength=len(self.taxonomy)) / np.maximum(size, 1)
         relevant_children = yes_of.sum() / answers_of.sum() if answers_of.sum() else 1.0
         common = (yes_of + relevant_children) / ((answers_of + 1) * np.maximum(size, 1))
-        pooled = np.clip(common, 1 / np.maximum(size, 1), 1.0)[self.parents]
+        least = 1 / np.maximum(size, 1)
+        # A single child that need not be relevant: neither its prior nor its least rate may be 1.
+        single = size == 1
+        common[single], least[single] = (yes_of[single] + 0.5) / (answers_of[single] + 1), 0.0
+        pooled = np.clip(common, least, 1.0)[self.parents]
         if self.shrinkage is None:
             return pooled, np.stack([pooled, pooled], axis=1)
         prior = self.shrinkage * pooled
@@ -129,6 +135,26 @@ class FineStage:
         return (yes + prior) / (answers + self.shrinkage), np.stack([yes + prior, yes - 1 + prior], 1) / left[:, None]
 
     # -- estimates -----------------------------------------------------------------------------------------------------
+
+    @property
+    def items(self) -> Index:
+        """The items that were answered, by slot."""
+        return np.array(list(self.slot_of), np.intp)
+
+    @property
+    def known_states(self) -> NDArray[np.int8]:
+        """What was known of them: slots x concepts."""
+        return self.states[: len(self.slot_of)]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything that ``fit`` needs to learn the same again, by name."""
+        n = len(self.slot_of)
+        return {
+            "fine.items": self.items.astype(np.int64),
+            "fine.features": self.features[:n],
+            "fine.coarse": self.coarse[:n],
+            "fine.states": self.known_states,
+        }
 
     def complete(self) -> Index:
         """The slots of the items whose fine entries are all known."""

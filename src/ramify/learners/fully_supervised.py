@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.learners.base import answered_items
 from ramify.learners.training import NetLearner
+from ramify.learners.warm import answered_items
 from ramify.meta import masked_bce
 from ramify.taxonomy import Index
 
@@ -20,9 +20,13 @@ class FullySupervised(NetLearner):
 
     name: ClassVar[str] = "fully-supervised"
 
+    def can_begin(self, labels: Labels) -> bool:
+        """Whether anything fine is known."""
+        return len(answered_items(labels)) > 0
+
     def _check_labels(self, labels: Labels) -> None:
         super()._check_labels(labels)
-        if not len(answered_items(labels)):
+        if not self.can_begin(labels):
             raise RamifyError(
                 f"{self.name} learns from items with fine labels, and there is none: "
                 "answer questions about some items first, or use refine"

@@ -15,15 +15,13 @@ from ramify.taxonomy import Index
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LEML(NetLearner):
-    """A net that learns from the known entries of the pool and from the warm set; unknown entries are left out.
-
-    ``rank`` makes the output layer a product of two thin ones, the low-rank assumption of the original.
-    """
+    """A net that learns from the known entries of the pool and from the warm set; unknown entries are left out."""
 
     name: ClassVar[str] = "leml"
     lr: float = 3e-4
     warm_weight: float = 5.0
     rank: int | None = None
+    """Makes the output layer a product of two thin ones of this rank, the low-rank assumption of the original."""
 
     def _make_net(self, n_inputs: int) -> nn.Module:
         if self.module is not None:

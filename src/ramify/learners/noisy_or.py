@@ -1,7 +1,7 @@
 """Noisy-OR: a relevant concept with exhaustive children has at least one of them, so the unknown get a posterior."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ class NoisyOr(NetLearner):
         states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device)
         return bce(logits, posterior(logits.detach().sigmoid(), states, self.taxonomy_))
 
-    def beliefs(self, X: object, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
+    def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The posterior of every entry, given all labels: the known ones as they are."""
         probabilities = torch.from_numpy(self.predict_proba(X))
         states = torch.from_numpy(labels.states(None, np.arange(len(self.taxonomy_))))

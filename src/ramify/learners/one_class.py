@@ -14,11 +14,12 @@ from ramify.taxonomy import Index
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OneClass(NetLearner):
-    """A net that takes every unknown entry of the pool for relevant, with the weight ``unknown_weight``."""
+    """A net that takes every unknown entry of the pool for relevant."""
 
     name: ClassVar[str] = "one-class"
     warm_weight: float = 5.0
     unknown_weight: float = 0.05
+    """The weight of an unknown entry, which counts as relevant."""
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
         return one_class_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device), self.unknown_weight)

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.learners.base import sibling_rates, warm_items
 from ramify.learners.recovery import recovery
 from ramify.learners.training import NetLearner
+from ramify.learners.warm import sibling_rates, warm_items
 from ramify.meta import bce, pseudo_label_gradient
 from ramify.taxonomy import Index
 
@@ -20,23 +20,29 @@ from ramify.taxonomy import Index
 class PseudoLabel(NetLearner):
     """A net that learns the unknown entries' labels as well: those that would lower the warm set's loss after one step.
 
-    ``assignment="sign"`` is Algorithm 1 as printed: 1 where the gradient is <= 0, else 0. ``"smooth"`` moves each
-    entry's pseudo-label only by ``smoothing`` towards that, which keeps whole concepts from flipping back and forth.
     ``warm_weight=0`` leaves the warm set out of the real update, as the paper does; inside, it steadies the net.
     """
 
     name: ClassVar[str] = "pseudo-label"
     lr: float = 3e-4
     alpha: float = 0.1
+    """The size of the virtual step."""
     assignment: str = "sign"
+    """"sign" is Algorithm 1 as printed: 1 where the gradient is <= 0, else 0; "smooth" only moves towards that, which
+    keeps whole concepts from flipping back and forth."""
     smoothing: float = 0.1
+    """How far "smooth" moves."""
     _items: Index = field(init=False)
     _concepts: Index = field(init=False)
     _pseudo: NDArray[np.float32] = field(init=False)
 
+    def can_begin(self, labels: Labels) -> bool:
+        """Whether some item is completely known."""
+        return len(warm_items(labels)) > 0
+
     def _check_labels(self, labels: Labels) -> None:
         super()._check_labels(labels)
-        if not len(warm_items(labels)):
+        if not self.can_begin(labels):
             raise RamifyError(
                 f"{self.name} measures its guesses on items whose fine entries are all known, and there is none: "
                 "answer all questions about some items first, or use refine"
@@ -48,7 +54,7 @@ class PseudoLabel(NetLearner):
         items, concepts = labels.unknown()
         pseudo = sibling_rates(labels)[concepts].astype(np.float32)
         if self.history_:  # going on: what is still unknown keeps its pseudo-label
-            pseudo = self.current_pseudo_labels(items, concepts, pseudo)
+            pseudo = self.pseudo_labels(items, concepts, pseudo)
         self._items, self._concepts, self._pseudo = items, concepts, pseudo
         self._starts = np.searchsorted(items, np.arange(len(labels) + 1))
 
@@ -79,10 +85,8 @@ class PseudoLabel(NetLearner):
         """The unknown entries of the last fit, as (items, concepts), and their pseudo-labels."""
         return self._items, self._concepts, self._pseudo
 
-    def current_pseudo_labels(
-        self, items: Index, concepts: Index, otherwise: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """The pseudo-labels of some entries, and another value where an entry has none."""
+    def pseudo_labels(self, items: Index, concepts: Index, otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The current pseudo-labels of some entries, and another value where an entry has none."""
         n_concepts = len(self.taxonomy_)
         keys, mine = items * n_concepts + concepts, self._items * n_concepts + self._concepts
         place = np.searchsorted(mine, keys)

@@ -1,50 +1,77 @@
 """Refine: the default. P(c | x) from all coarse labels, times P(f | c, x) in closed form from the fine ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from safetensors.numpy import load_file, save_file
 from scipy.optimize import minimize
+from scipy.special import expit
 from torch import Tensor
 
-from ramify.files import whole_file
+from ramify.data import Dataset
 from ramify.labels import RELEVANT, Labels
-from ramify.learners.base import ROWS, Inputs, Learner, Logits, answered_items, fingerprint
+from ramify.learners.base import ROWS, Logits
+from ramify.learners.cache import Cache, ToKeep
+from ramify.learners.coarse_learner import CoarseLearner
 from ramify.learners.coarse_stage import CoarseStage
+from ramify.learners.evidence import (
+    FOR_DIRECTIONS,
+    LEAST,
+    Evidence,
+    Floats,
+    Looks,
+    doubles,
+    leading,
+    parents_relevant,
+    spread,
+)
 from ramify.learners.factored import path_products
-from ramify.learners.fine_stage import LEAST, FineStage
+from ramify.learners.fine_stage import FineStage
+from ramify.learners.warm import answered_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
-from ramify.taxonomy import Index, Taxonomy
+from ramify.noise import sample as draw
+from ramify.taxonomy import Index
+
+Stages: TypeAlias = tuple[Floats, Tensor, Tensor]
+"""Features along some directions, P(c | x), and P(f | parent, x)."""
+
+KEPT_DIRECTIONS = 64  # of the features, in a cache
+PRIOR_VARIANCE = 1.0  # of what is learned of a concept, in the regressions' own units
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Refine(Learner):
+class Refine(CoarseLearner):
     """Two stages: nets for the coarse concepts, trained once; exact ridge regressions for the fine ones.
 
     It needs no validation data and no tuning, takes in an answer in milliseconds, and learns from any set of known
-    entries (not only whole items), or from none. ``memory`` names a folder where trained coarse stages are kept and
-    found again for the same data and seed. ``shrinkage`` shrinks each concept's own rate towards that of its siblings
-    by so many pseudo-answers; by default the siblings' common rate is used alone, which measured as well or better.
+    entries (not only whole items), or from none.
     """
 
     name: ClassVar[str] = "refine"
+    learns_at_once: ClassVar[bool] = True
     shrinkage: float | None = None
-    memory: str | None = None
-    verbose: bool = False
+    """Shrinks each concept's own rate towards that of its siblings by so many pseudo-answers; by default the siblings'
+    common rate is used alone, which measured as well or better."""
     _platt: tuple[float, float] | None = field(default=None, init=False)
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, labels: Labels) -> Self:  # noqa: N803
-        """Train both stages."""
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        *,
+        validation: Dataset | None = None,
+        truth: Labels | None = None,
+    ) -> Self:
+        """Train both stages; neither needs a validation part."""
         features = self._start(X, labels)
-        self.coarse_ = coarse_stage(self, features, labels)
+        self.coarse_ = self._train_coarse(features, labels)
         return self._fit_fine(features, labels)
 
     def partial_fit(self, X: Any, labels: Labels, *, items: ArrayLike | None = None) -> Self:  # noqa: N803
@@ -55,9 +82,9 @@ class Refine(Learner):
         if not hasattr(self, "coarse_"):
             return self.fit(X, labels)
         if items is None:
-            return self._fit_fine(self._go_on(X, labels), labels)
+            return self._fit_fine(self._continued(X, labels), labels)
         changed = np.atleast_1d(np.asarray(items, np.intp))
-        features = self._go_on(X, labels, rows=changed)
+        features = self._continued(X, labels, rows=changed)
         states = labels.states(changed, np.arange(len(self.taxonomy_)))
         self.fine_.update(changed, states, partial(self._look_at, features))
         self._platt = None
@@ -71,16 +98,19 @@ class Refine(Learner):
         self._platt = None
         return self
 
+    def changed_items(self, labels: Labels, items: Index) -> Index:
+        """Which of these and of the items it learned from are known differently now: comparing is quick."""
+        learned = self.fine_.items
+        same = (labels.states(learned, np.arange(len(self.taxonomy_))) == self.fine_.known_states).all(axis=1)
+        return np.concatenate([learned[~same], np.setdiff1d(items, learned)])
+
     def _look_at(self, features: Any, items: Index) -> tuple[Any, Any]:
         """What the fine stage remembers of training items besides their states: phi, and out-of-fold P(c | x)."""
-        x = self._scaled(features[items])
+        x = self.inputs(features, items)
         # An item that came after the coarse stage was trained was seen by no net: any of them will do.
         folds = self.coarse_.folds[np.where(items < len(self.coarse_.folds), items, 0)]
         coarse = self.coarse_.out_of_fold(x, folds)
         return self.coarse_.features(x).cpu().numpy(), coarse.double().cpu().numpy()
-
-    def _scaled(self, features: Any) -> Tensor:
-        return torch.from_numpy(self.scaler_.transform(features)).to(pick_device(self.device))
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
@@ -104,24 +134,12 @@ class Refine(Learner):
         found = coarse.new_ones((len(coarse), len(taxonomy)))
         found[:, taxonomy.roots] = coarse
         found[:, self.fine_.concepts] = given.to(coarse).clamp(LEAST, 1.0)
-        children, parents = self._one_is_relevant
+        children, parents = (torch.from_numpy(part).to(found.device) for part in self.fine_.one_is_relevant)
         mine = found[:, children]
         # The product of all (1 - p) below each parent at once; log(0) is meant where a child is certain.
         none = mine.new_zeros((len(mine), len(taxonomy))).index_add_(1, parents, torch.log1p(-mine)).exp()
         found[:, children] = mine / (1 - none[:, parents])
         return found
-
-    @cached_property
-    def _one_is_relevant(self) -> tuple[Tensor, Tensor]:
-        """The concepts one of which is relevant whenever their parent is, and these parents."""
-        taxonomy = self.taxonomy_
-        size = np.bincount(taxonomy.parents[taxonomy.parents >= 0], minlength=len(taxonomy))
-        chosen = (taxonomy.parents >= 0) & (taxonomy.exhaustive & (size > 1))[taxonomy.parents]
-        device = pick_device(self.device)
-        return (
-            torch.from_numpy(np.flatnonzero(chosen)).to(device),
-            torch.from_numpy(taxonomy.parents[chosen].astype(np.int64)).to(device),
-        )
 
     def _calibrated(self, scores: Tensor) -> Tensor:
         """Logits that may be thresholded: one monotone map for all entries, learned from left-out scores."""
@@ -142,22 +160,17 @@ class Refine(Learner):
 
         return parameters, logits
 
-    def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
-        """The probability of every entry given all labels: the known ones as they are."""
-        states = labels.states()
-        return np.where(states >= 0, states, self.opinions(X, labels)).astype(np.float32)
-
     def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every fine entry given what is known of coarser concepts, whatever its own label says.
 
         Much better than ``predict_proba`` where coarse labels are known: what is an animal need not be found out.
         """
-        self._check_fitted()
-        features = self._go_on(X, labels)
+        self.check_fitted()
+        features = self._continued(X, labels)
         blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
-            found = self._given_parent(*self._both_stages(self._scaled(features[items]))).cpu()
+            found = self._given_parent(*self._both_stages(self.inputs(features, items))).cpu()
             blocks.append(self._given_coarser(found, labels.states(items, self._coarser)).float().numpy())
         return np.concatenate(blocks)
 
@@ -180,7 +193,7 @@ class Refine(Learner):
         Items that a strategy chose are not a fair sample: an estimate from them is biased.
         """
         slots = self.fine_.complete()
-        items = np.array(list(self.fine_.slot_of), np.intp)[slots]
+        items = self.fine_.items[slots]
         coarse = torch.from_numpy(self.fine_.coarse[slots])
         return items, self._scores(coarse, torch.from_numpy(self.fine_.leave_one_out(slots))).numpy()
 
@@ -188,17 +201,15 @@ class Refine(Learner):
         slots = self.fine_.complete()
         return self.fine_.states[slots][:, self.taxonomy_.leaves], self.leave_one_out()[1]
 
-    def left_out_probabilities(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """States and calibrated probabilities of the completely known items, each by a model that did not see it."""
-        states, scores = self._left_out()
-        return states, self._calibrated(torch.from_numpy(scores)).sigmoid().numpy()
-
-    def left_out_opinions(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """States and ``opinions`` of the completely known items, each by a model that did not see it."""
+    def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats]:
+        """States and probabilities of the completely known items, each by a model that did not see it."""
+        if not coarse_known:
+            states, scores = self._left_out()
+            return states, doubles(self._calibrated(torch.from_numpy(scores)).sigmoid())
         slots = self.fine_.complete()
         states, coarse = self.fine_.states[slots], torch.from_numpy(self.fine_.coarse[slots])
         given = self._given_parent(coarse, torch.from_numpy(self.fine_.leave_one_out(slots)))
-        return states[:, self.taxonomy_.leaves], self._given_coarser(given, states[:, self._coarser]).numpy()
+        return states[:, self.taxonomy_.leaves], doubles(self._given_coarser(given, states[:, self._coarser]))
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""
@@ -208,48 +219,92 @@ class Refine(Learner):
 
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The posterior variance of every fine concept given its parent; the prior's is 1 + lambda."""
-        phi = self.coarse_.features(self._scaled(self._checked(X))).cpu().numpy()
+        phi = self.coarse_.features(self.inputs(self._checked(X))).cpu().numpy()
         found = np.zeros((len(phi), len(self.taxonomy_)))
         found[:, self.fine_.concepts] = self.fine_.variances(phi)
         return found[:, self.taxonomy_.leaves]
 
+    # -- what it tells of items ----------------------------------------------------------------------------------------
+
+    def evidence(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        sample: Index,
+        directions: int,
+        cache: Cache | None = None,
+    ) -> Evidence:
+        """Its own features, regressions and probabilities; from a cache as far as the kept directions tell."""
+        stages = partial(self._kept_stages, cache) if cache is not None else self._stages_along(X, sample, directions)
+
+        def look(items: Index) -> Looks:
+            phi, coarse, given = stages(items)
+            leaves = self.taxonomy_.leaves
+            given_parent = self._given_parent(coarse, given)
+            joint = doubles(path_products(given_parent, self.taxonomy_))[:, self.taxonomy_.parents[leaves]]
+            surprise = 4 * spread(doubles(given_parent[:, leaves]))
+            # Of a concept that is not learned from answers (a root, an only child) more knowledge matters nowhere.
+            matters = np.where(np.isin(leaves, self.fine_.concepts), joint * surprise, 0)
+            return Looks(phi, self.fine_.lam / (surprise * parents_relevant(labels, items, joint)), matters)
+
+        return Evidence(look, PRIOR_VARIANCE)
+
+    def _stages_along(self, X: Any, sample: Index, directions: int) -> Callable[[Index], Stages]:  # noqa: N803
+        """How to compute the features along their leading directions, P(c | x), and P(f | parent, x)."""
+        columns = self._leading(X, sample, directions).float()
+        weights = torch.cat([torch.from_numpy(self.fine_.weights.T).to(columns), columns], dim=1)
+        learned = len(self.fine_.concepts)
+
+        def stages(items: Index) -> Stages:
+            x = self.inputs(X, items)
+            coarse, products = self.coarse_.apply(x, weights.to(x))
+            given = products[:, :learned] + torch.from_numpy(self.fine_.biases).to(x)
+            return doubles(products[:, learned:]), coarse, given
+
+        return stages
+
+    def _leading(self, X: Any, sample: Index, directions: int) -> Tensor:  # noqa: N803
+        parts = np.array_split(sample[:FOR_DIRECTIONS], 8)
+        return leading(torch.cat([self.coarse_.features(self.inputs(X, part)).float() for part in parts]), directions)
+
+    def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
+        """Features along their leading directions, P(c | x), and opinions."""
+        columns = self._leading(X, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
+
+        def rows(items: Index) -> dict[str, NDArray[Any]]:
+            x = self.inputs(X, items)
+            coarse, phi = (part.cpu().numpy() for part in self.coarse_.apply(x, columns.to(x)))
+            return {"phi": phi, "coarse": coarse, "predictions": self._kept_opinions(X, labels, items)}
+
+        return ToKeep({"directions": doubles(columns)}, rows)
+
+    def _kept_stages(self, cache: Cache, items: Index) -> Stages:
+        phi = cache["phi"][items].astype(np.float64)
+        along = [phi, cache["directions"].T, self.fine_.weights.T]  # multiplied in the cheapest order
+        given = torch.from_numpy(np.linalg.multi_dot(along) + self.fine_.biases)
+        return phi, torch.from_numpy(cache["coarse"][items].astype(np.float64)), given
+
+    def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
+        """``opinions`` with all that was learned since, from what is kept."""
+        _, coarse, given = self._kept_stages(cache, items)
+        states = labels.states(items, self._coarser)
+        return doubles(self._given_coarser(self._given_parent(coarse, given), states))
+
+    def guesses(self, cache: Cache, items: Index) -> Floats:
+        """P(concept | its parent, x) of all concepts, from what is kept."""
+        _, coarse, given = self._kept_stages(cache, items)
+        return doubles(self._given_parent(coarse, given))
+
     # -- saving --------------------------------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        n = len(self.fine_.slot_of)
-        fine: dict[str, NDArray[Any]] = {
-            "fine.items": np.array(list(self.fine_.slot_of), np.int64),
-            "fine.features": self.fine_.features[:n],
-            "fine.coarse": self.fine_.coarse[:n],
-            "fine.states": self.fine_.states[:n],
-        }
-        return {**self.coarse_.arrays(), **fine}, {}
+        return {**self.coarse_.arrays(), **self.fine_.arrays()}, {}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
         self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
         self.fine_ = FineStage(self.taxonomy_, self.shrinkage)
         self.fine_.fit(*(arrays[f"fine.{name}"] for name in ("items", "features", "coarse", "states")))
         self._platt = None
-
-
-def coarse_stage(learner: Any, features: Any, labels: Labels) -> CoarseStage:
-    """The coarse stage for these data and this seed: from the learner's memory folder, or trained and kept there."""
-    taxonomy: Taxonomy = labels.taxonomy
-    device = pick_device(learner.device)
-    seed = learner._draw_seed()
-    inputs = Inputs(features, learner.scaler_, device)
-    states = labels.states(concepts=taxonomy.roots)
-    if learner.memory is None or learner.random_state is None:
-        return CoarseStage.fitted(inputs, states, seed, verbose=learner.verbose)
-    key = fingerprint(features, states, seed, str(features.dtype))
-    path = Path(learner.memory, f"coarse-{key}.safetensors")
-    if path.exists():
-        return CoarseStage.from_arrays(load_file(path), device)
-    stage = CoarseStage.fitted(inputs, states, seed, verbose=learner.verbose)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as draft:
-        save_file({name: np.ascontiguousarray(value) for name, value in stage.arrays().items()}, draft)
-    return stage
 
 
 def _platt(states: NDArray[np.int8], scores: NDArray[np.float64]) -> tuple[float, float]:
@@ -262,7 +317,7 @@ def _platt(states: NDArray[np.int8], scores: NDArray[np.float64]) -> tuple[float
     def loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         slope = np.exp(theta[0])
         logits = slope * z + theta[1]
-        miss = 1 / (1 + np.exp(-logits)) - y
+        miss = expit(logits) - y
         value = np.logaddexp(0, logits).sum() - logits[y].sum() + 0.5 * theta @ theta
         return float(value), np.array([slope * miss @ z, miss.sum()]) + theta
 

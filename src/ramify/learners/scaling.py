@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+import torch
 from numpy.typing import NDArray
 
 BLOCK = 4096  # rows looked at once
@@ -50,6 +51,10 @@ class Scaler:
         block -= self.mean  # in place: it is a copy, and another of that size costs more than the arithmetic
         block *= self.scale
         return block
+
+    def inputs(self, features: Any, device: torch.device) -> torch.Tensor:
+        """Scaled rows as a net takes them."""
+        return torch.from_numpy(self.transform(features)).to(device)
 
 
 def _dense(block: Any) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rich.progress import Progress
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
@@ -18,16 +18,21 @@ from torch import Tensor, nn
 from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.labels import Labels
-from ramify.learners.base import Inputs, Learner, Logits, _plain, answered_items, fingerprint
+from ramify.labels import Labels, as_labels
+from ramify.learners.base import Inputs, Learner, Logits, as_json, fingerprint
+from ramify.learners.cache import Cache, ToKeep
+from ramify.learners.evidence import FOR_DIRECTIONS, Evidence, Looks, doubles, leading, looks_by_predictions
+from ramify.learners.replay import Replayed
+from ramify.learners.warm import answered_items
 from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
-from ramify.nets import MLP, pick_device
+from ramify.nets import MLP, inputs_of, last_linear, move_average, pick_device
+from ramify.noise import sample as draw
 from ramify.taxonomy import Index
 
 OPTIMIZERS: dict[str, Any] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-LOOK_EVERY = 15  # steps between looks at the validation part: the best moment may come early in the first epoch
-SHORTEST_EPOCH = 50  # steps: a handful of warm items would otherwise make epochs of one step
+PRIOR_VARIANCE = 100.0  # of what is known of a concept before its first answer, in a net's last layer
+KEPT_DIRECTIONS = 64  # of that layer's inputs, in a cache
 
 
 class Callback(Protocol):
@@ -46,17 +51,31 @@ class NetLearner(Learner):
     """
 
     hidden: tuple[int, ...] = (512, 512)
+    """The sizes of the net's hidden layers."""
     module: Callable[[int, int], nn.Module] | None = None
     """Makes another net than the MLP from the numbers of inputs and outputs."""
     lr: float = 1e-3
+    """The learning rate."""
     epochs: int = 12
+    """How often the pool is gone through, at most."""
     batch_size: int = 128
+    """Items of the pool in a mini-batch."""
     warm_weight: float = 1.0
+    """The weight of the answered items' loss beside that of a mini-batch; 0 leaves them out of the update."""
     warm_batch: int = 256
+    """Answered items that join a mini-batch, at most."""
     average: float = 0.98
+    """Predictions come from weights averaged over about 1 / (1 - average) steps."""
     patience: int = 4
+    """Epochs without a better one after which a fit with a validation part stops."""
+    look_every: int = 15
+    """Steps between looks at the validation part: the best moment may come early in the first epoch."""
+    shortest_epoch: int = 50
+    """Steps of an epoch at least: a handful of warm items would otherwise make epochs of one step."""
     optimizer: str = "adam"
+    """"adam" or "sgd"."""
     verbose: bool = False
+    """Whether to show a progress bar."""
     history_: list[dict[str, Any]] = field(init=False)
 
     # -- what each learner does for itself -----------------------------------------------------------------------------
@@ -112,7 +131,7 @@ class NetLearner(Learner):
         ``truth`` (all labels) only adds the recovery of unknown entries to ``history_``. With ``checkpoint`` (a folder)
         every epoch is on disk before the next begins, and a fit that was interrupted goes on where it stopped.
         """
-        self._check_labels(labels)
+        self._check_labels(as_labels(labels))
         self._device = pick_device(self.device)
         features = self._start(X, labels)
         self._seed = self._draw_seed()
@@ -127,13 +146,24 @@ class NetLearner(Learner):
         self.history_ = []
         return self._train(features, labels, self.epochs, validation, truth, callbacks, checkpoint)
 
-    def partial_fit(self, X: Any, labels: Labels, *, epochs: int = 1) -> Self:  # noqa: N803
+    def partial_fit(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        *,
+        items: ArrayLike | None = None,
+        epochs: int = 1,
+    ) -> Self:
         """Train some more epochs from where the learner is, with these labels."""
         if not hasattr(self, "net_"):
             return self.fit(X, labels)
-        features = self._go_on(X, labels)
+        features = self._continued(X, labels)
         self._check_labels(labels)
         return self._train(features, labels, len(self.history_) + epochs, None, None, (), None)
+
+    def go_on(self, X: Any, labels: Labels, *, restart: bool, epochs: int) -> Self:  # noqa: N803
+        """Some more epochs, or a new beginning."""
+        return self.fit(X, labels) if restart else self.partial_fit(X, labels, epochs=epochs)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
         optimiser: torch.optim.Optimizer = OPTIMIZERS[self.optimizer](self.net_.parameters(), lr=self.lr)
@@ -156,7 +186,7 @@ class NetLearner(Learner):
         self._prepare(labels)
         self._warm, self._partly = (Replayed.of(inputs, labels, items) for items in (warm, partly))
         drawn_from = self._batches_from(labels, warm)
-        steps = max(SHORTEST_EPOCH, math.ceil(len(drawn_from) / self.batch_size))
+        steps = max(self.shortest_epoch, math.ceil(len(drawn_from) / self.batch_size))
         callbacks = list(callbacks)
         self._trained_on = fingerprint(features, labels, validation is not None) if checkpoint is not None else ""
         if checkpoint is not None:
@@ -173,7 +203,7 @@ class NetLearner(Learner):
                         torch.manual_seed(self._seed + self.n_steps_)
                         losses.append(self._step(inputs, labels, items))
                     progress.advance(bar)
-                    if validation is not None and (step % LOOK_EVERY == 0 or step == steps):
+                    if validation is not None and (step % self.look_every == 0 or step == steps):
                         looks.append(self._look(validation))
                         if looks[-1]["validation"] > best:
                             best = looks[-1]["validation"]
@@ -188,6 +218,8 @@ class NetLearner(Learner):
                     self._write_checkpoint(Path(checkpoint))
         if validation is not None and self._best:
             self._averaged, self._best = self._best, {}
+            self.net_.load_state_dict(self._averaged)  # what goes on learning goes on from the best moment
+            self._optimiser = self._make_optimiser()
         return self
 
     def _look(self, validation: Dataset) -> dict[str, float]:
@@ -217,15 +249,14 @@ class NetLearner(Learner):
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
         self.n_steps_ += 1
-        # The average forgets its beginning quickly, then reaches back 1 / (1 - average) steps.
-        decay = min(self.average, self.n_steps_ / (self.n_steps_ + 10))
+        state = self.net_.state_dict()
+        floats = [name for name, value in state.items() if value.is_floating_point()]
         with torch.no_grad():
-            state = self.net_.state_dict()
-            floats = [name for name, value in state.items() if value.is_floating_point()]
-            torch._foreach_lerp_([self._averaged[name] for name in floats], [state[name] for name in floats], 1 - decay)
+            averaged, now = ([weights[name] for name in floats] for weights in (self._averaged, state))
+            move_average(averaged, now, self.average, self.n_steps_)
         return float(loss.detach())
 
-    # -- predicting and saving -----------------------------------------------------------------------------------------
+    # -- predicting ----------------------------------------------------------------------------------------------------
 
     def _logits(self, x: Tensor) -> Tensor:
         """The logits of the averaged net."""
@@ -249,6 +280,58 @@ class NetLearner(Learner):
     def _fine_logits(self, outputs: Tensor) -> Tensor:
         """The fine concepts' logits from what the net puts out."""
         return outputs
+
+    # -- what it tells of items ----------------------------------------------------------------------------------------
+
+    def evidence(
+        self,
+        X: Any,  # noqa: N803
+        labels: Labels,
+        sample: Index,
+        directions: int,
+        cache: Cache | None = None,
+    ) -> Evidence | None:
+        """The inputs of the net's last layer and its predictions; None where the net has no linear layer."""
+        layer = last_linear(self.net_)
+        if layer is None:
+            return None
+        if cache is not None:
+            return Evidence(
+                lambda items: looks_by_predictions(labels, items, cache["phi"][items], cache["predictions"][items]),
+                PRIOR_VARIANCE,
+            )
+        columns = self._leading(X, layer, sample, directions)
+
+        def look(items: Index) -> Looks:
+            phi, p = self._last_layer(layer, self.inputs(X, items))
+            return looks_by_predictions(labels, items, doubles(phi @ columns), doubles(p))
+
+        return Evidence(look, PRIOR_VARIANCE)
+
+    def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
+        """The inputs of the net's last layer along their leading directions, and predictions."""
+        layer = last_linear(self.net_)
+        if layer is None:
+            return super().to_cache(X, labels)
+        columns = self._leading(X, layer, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
+
+        def rows(items: Index) -> dict[str, NDArray[Any]]:
+            phi, p = self._last_layer(layer, self.inputs(X, items))
+            kept = {"phi": (phi @ columns).float(), "predictions": p.half()}
+            return {name: part.cpu().numpy() for name, part in kept.items()}
+
+        return ToKeep({"directions": doubles(columns)}, rows)
+
+    def _leading(self, X: Any, layer: nn.Module, sample: Index, directions: int) -> Tensor:  # noqa: N803
+        return leading(self._last_layer(layer, self.inputs(X, sample[:FOR_DIRECTIONS]))[0], directions)
+
+    def _last_layer(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs of the net's last linear layer, and its predictions."""
+        with torch.no_grad(), inputs_of(layer) as seen:
+            p = self._probabilities(x)
+        return seen[-1].flatten(1), p
+
+    # -- saving --------------------------------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything, the optimiser and the random draws included: training goes on as if it had never stopped."""
@@ -310,32 +393,8 @@ class NetLearner(Learner):
         """What a checkpoint must agree on; ``epochs`` may grow."""
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k not in ("module", "epochs", "verbose")}
         identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
-        found: dict[str, Any] = json.loads(json.dumps(identity, default=_plain))
+        found: dict[str, Any] = json.loads(json.dumps(identity, default=as_json))
         return found
-
-
-@dataclass
-class Replayed:
-    """Answered items that every mini-batch is joined by: their inputs and the states of all their concepts."""
-
-    x: Tensor
-    states: Tensor
-
-    @classmethod
-    def of(cls, inputs: Inputs, labels: Labels, items: Index) -> "Replayed":
-        """The items' inputs and states."""
-        states = labels.states(items, np.arange(len(labels.taxonomy)))
-        return cls(inputs[items], torch.from_numpy(states).to(inputs.device))
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Some of them at random; all where they are few."""
-        if len(self) <= count:
-            return self.x, self.states
-        chosen = torch.randperm(len(self), generator=generator)[:count]
-        return self.x[chosen], self.states[chosen]
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

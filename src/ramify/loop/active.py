@@ -12,12 +12,11 @@ from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.learners import Learner, load
-from ramify.learners.base import answered_items, fingerprint
-from ramify.learners.training import NetLearner
+from ramify.learners.base import fingerprint
 from ramify.loop.journal import Journal
 from ramify.loop.oracles import Oracle, Question, Truth, as_value
 from ramify.metrics import precision_at_k
-from ramify.strategies import Strategy
+from ramify.strategies import RandomItems, Strategy
 
 NOT_SETTINGS = ("device", "memory", "module", "verbose")  # of a learner: they do not change what it learns
 
@@ -49,6 +48,12 @@ class ActiveLoop:
         for name, value in (("batch_size", batch_size), ("epochs", epochs), ("restart_every", restart_every)):
             if not isinstance(value, int | np.integer) or value < 1:
                 raise RamifyError(f"{name} is a whole number from 1 on, not {value!r}")
+        for name, data in (("dataset", dataset), ("test", test)):
+            if not isinstance(data, Dataset | None):
+                raise RamifyError(
+                    f"{name} is a ramify.Dataset, not of the type {type(data).__name__}: make one with "
+                    "Dataset(labels, features)"
+                )
         if dataset.features is None:
             raise RamifyError("the data have no features, only labels: a learner needs features")
         self.dataset, self.learner, self.strategy, self.oracle = dataset, learner, strategy, oracle
@@ -99,7 +104,10 @@ class ActiveLoop:
         """The questions of a round: those already begun with, or new ones."""
         if round_ not in self.journal.asked:
             # What was asked before and is still unknown was skipped, or contradicts another label: not again.
-            query = self.strategy.query(
+            strategy = self.strategy
+            if not self.learner.is_fitted:  # it needs more answers to begin with: whole items are what all can use
+                strategy = RandomItems(random_state=self.strategy.random_state)
+            query = strategy.query(
                 self.learner, self.dataset.features, self.labels, count, exclude=self.journal.entries()
             )
             if not len(query.items):
@@ -146,26 +154,17 @@ class ActiveLoop:
 
     def _learn(self, round_: int) -> None:
         features = self.dataset.features
-        if not hasattr(self.learner, "taxonomy_"):
-            try:
-                self.learner.fit(features, self.labels)
-            except RamifyError:
-                # Some learners need fine labels to begin with, and every strategy can ask without a learner.
-                if len(answered_items(self.labels)):
-                    raise
-        elif isinstance(self.learner, NetLearner):
-            if round_ % self.restart_every:
-                self.learner.partial_fit(features, self.labels, epochs=self.epochs)
-            else:
-                self.learner.fit(features, self.labels)
-        else:
-            self.learner.partial_fit(features, self.labels)
+        if self.learner.is_fitted:
+            restart = round_ % self.restart_every == 0
+            self.learner.go_on(features, self.labels, restart=restart, epochs=self.epochs)
+        elif self.learner.can_begin(self.labels):
+            self.learner.fit(features, self.labels)
 
     def _measured(self) -> dict[str, float | None]:
         if self.test is None:
             return {}
         ks = [k for k in (1, 3, 5) if k <= len(self.labels.taxonomy.leaves)]
-        if not hasattr(self.learner, "taxonomy_"):
+        if not self.learner.is_fitted:
             return {f"p@{k}": None for k in ks}
         truth, scores = self.test.labels.states(), self.learner.predict_proba(self.test.features)
         return {f"p@{k}": precision_at_k(truth, scores, k) for k in ks}
@@ -176,7 +175,7 @@ class ActiveLoop:
         """The learner first, then the line that says the round is finished, then what is no longer needed goes."""
         if self.folder is None:
             return
-        if hasattr(self.learner, "taxonomy_"):
+        if self.learner.is_fitted:
             self.learner.save(self.folder / f"learner-{round_}")
         with whole_file(self.folder / "curve.json") as draft:
             draft.write_text(json.dumps(self.curve_), encoding="utf-8")

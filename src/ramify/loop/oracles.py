@@ -8,7 +8,7 @@ import numpy as np
 
 from ramify.errors import RamifyError
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
-from ramify.strategies.select import noise
+from ramify.noise import noise
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,26 @@
 """The limits of a project, each in one place: what the store refuses is what the page and the API say."""
 
+import re
+
+from ramify.errors import RamifyError
+
 LONGEST_NAME = 100  # characters of an annotator's name
 LONGEST_KEY = 200  # characters of a request's key
+NAME = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"  # no control characters, and something to be seen
 MOST_QUESTIONS = 50  # screens that one annotator may hold at once over HTTP
 MOST_ANSWERS = 2000  # entries answered in one request over HTTP
 LONGEST_PAGE = 200  # items or answers on one page of a list
 GRID = 12  # items on one screen of the grid mode
 MODES = {"group": 1, "single": 1, "grid": GRID}  # how questions are put together, and items on a screen
+
+
+def check_name(annotator: str) -> str:
+    """An annotator's name without spaces around it; refused where it is none.
+
+    >>> check_name(" Ada ")
+    'Ada'
+    """
+    name = str(annotator).strip()
+    if len(name) > LONGEST_NAME or not re.search(NAME, name) or not name.isprintable():
+        raise RamifyError(f"an annotator is a name of 1 to {LONGEST_NAME} letters, not {annotator!r}")
+    return name

@@ -54,7 +54,8 @@ class Roles:
     text: str | None = None
     picture: str | None = None
     lists: list[str] = field(default_factory=list)
-    concepts: dict[str, int] = field(default_factory=dict)
+    concepts: dict[int, str] = field(default_factory=dict)
+    """The column of each concept that has one of its own."""
     ignored: list[str] = field(default_factory=list)
 
     @classmethod
@@ -95,12 +96,12 @@ class Roles:
                 ) from None
             self.ignored.append(name)
             return
-        earlier = [column for column, concept in self.concepts.items() if concept == number]
-        if earlier:
+        if number in self.concepts:
             raise RamifyError(
-                f"{rows.path}: the columns {earlier[0]!r} and {name!r} are both {taxonomy.path(number)!r}: keep one"
+                f"{rows.path}: the columns {self.concepts[number]!r} and {name!r} are both "
+                f"{taxonomy.path(number)!r}: keep one"
             )
-        self.concepts[name] = number
+        self.concepts[number] = name
 
 
 def _looks_like_labels(values: Sequence[Any]) -> bool:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,6 +181,6 @@ def _read_parquet(path: Path) -> Rows:
 
 
 def _check_unique(path: Path, names: Sequence[str]) -> None:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise RamifyError(f"{path}: the column {name!r} stands twice: give every column its own name")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise RamifyError(f"{path}: the column {twice!r} stands twice: give every column its own name")

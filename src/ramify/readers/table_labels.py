@@ -12,7 +12,8 @@ from ramify.readers.columns import Layout, Roles, yes_or_no
 from ramify.readers.rows import Rows, as_text, is_empty
 from ramify.taxonomy import Index, Taxonomy
 
-SEPARATORS = ";|,"
+SEPARATORS = ";|,"  # the first is none that a name may hold, so that names with the others can be listed too
+DENIED = ("-", "!")  # before a name: it is irrelevant
 UNLISTED = -2  # a coarse concept that a list of labels does not name, until the whole row is read
 
 
@@ -27,7 +28,7 @@ class LabelReading:
 
     def labels(self) -> tuple[Labels, int]:
         """The labels of all rows, and how many rows have only empty lists."""
-        for column, concept in self.roles.concepts.items():
+        for concept, column in self.roles.concepts.items():
             self._state(column, concept)
         unlabelled = self._lists() if self.roles.lists else 0
         parts = [np.concatenate(part) for part in zip(*self.finer, strict=True)] or [np.empty(0, np.intp)] * 3
@@ -73,7 +74,7 @@ class LabelReading:
                 lists.append(self._listed(row, cells))
             which[row] = numbers[key]
         vectors = np.full((len(lists), len(self.place)), UNKNOWN, np.int8)
-        own_column = [self.place[number] for number in self.roles.concepts.values() if number in self.place]
+        own_column = [self.place[number] for number in self.roles.concepts if number in self.place]
         for vector, (said, listed) in zip(vectors, lists, strict=True):
             vector[:] = UNLISTED if listed and not self.layout.partial else UNKNOWN
             vector[own_column] = UNKNOWN
@@ -110,7 +111,7 @@ class LabelReading:
         named = {step for concept in listed for step in (concept, *self.taxonomy.ancestors(concept).tolist())}
         for parent in {self.taxonomy.parent(concept) for concept in named} - {-1}:
             for child in self.taxonomy.children(parent).tolist():
-                if child not in named and child not in self.roles.concepts.values():
+                if child not in named and child not in self.roles.concepts:
                     said.setdefault(child, IRRELEVANT)
 
     def _names(self, row: int, column: str, cell: Any) -> list[str]:
@@ -121,7 +122,7 @@ class LabelReading:
         text = as_text(cell)
         if text is None:
             return []
-        if self._found(text) is not None:
+        if self._found(text) is not None or (text[0] in DENIED and self._found(text[1:].strip()) is not None):
             return [text]
         if text.lower() == "none":
             return []
@@ -132,7 +133,7 @@ class LabelReading:
         number = self._found(name)
         if number is not None:
             return number, RELEVANT
-        denied = name[:1] in ("-", "!")
+        denied = name[:1] in DENIED
         try:
             return self.taxonomy.index(name[1:].strip() if denied else name), IRRELEVANT if denied else RELEVANT
         except RamifyError as error:

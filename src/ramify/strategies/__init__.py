@@ -1,13 +1,37 @@
 """Strategies: which (item, fine concept) questions to ask next."""
 
-from ramify.strategies.base import Query, Strategy
+from ramify.plugins import by_name
+from ramify.strategies.base import Strategy
 from ramify.strategies.expected_gain import ExpectedGain
 from ramify.strategies.look_ahead import LookAhead
+from ramify.strategies.pool import Pool
 from ramify.strategies.random import Random, RandomItems
+from ramify.strategies.shortlist import Query, Shortlist
 from ramify.strategies.uncertainty import Uncertainty
 
 STRATEGIES: dict[str, type[Strategy]] = {
     strategy.name: strategy for strategy in (Random, Uncertainty, LookAhead, RandomItems, ExpectedGain)
 }
 
-__all__ = ["STRATEGIES", "ExpectedGain", "LookAhead", "Query", "Random", "RandomItems", "Strategy", "Uncertainty"]
+__all__ = [
+    "STRATEGIES",
+    "ExpectedGain",
+    "LookAhead",
+    "Pool",
+    "Query",
+    "Random",
+    "RandomItems",
+    "Shortlist",
+    "Strategy",
+    "Uncertainty",
+    "strategy_class",
+]
+
+
+def strategy_class(name: str) -> type[Strategy]:
+    """The strategy that the command line calls so, or one of your own as ``module:Class``.
+
+    >>> strategy_class("uncertainty").__name__
+    'Uncertainty'
+    """
+    return by_name("strategy", name, STRATEGIES)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,53 +11,23 @@ from sklearn.base import BaseEstimator
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.learners.base import ROWS, Learner, answered_items
-from ramify.strategies.select import Best, noise
+from ramify.learners.base import Learner
+from ramify.noise import noise
+from ramify.strategies.pool import Pool
+from ramify.strategies.select import Best
+from ramify.strategies.shortlist import Entries, Query, Shortlist
 from ramify.taxonomy import Index
-
-
-class Query(NamedTuple):
-    """The chosen entries, the most wanted first, and how much each is wanted."""
-
-    items: Index
-    concepts: Index
-    scores: NDArray[np.float64]
-
-    @property
-    def item_views(self) -> int:
-        """How many items a person has to look at: one shown with several questions is looked at once."""
-        return len(np.unique(self.items))
-
-
-class Pool(NamedTuple):
-    """What may be asked: the unknown entries, without those that are out with somebody."""
-
-    features: Any
-    labels: Labels
-    excluded: Index
-    """Excluded entries as item * number of concepts + concept, ascending."""
-
-    def entries(self, items: Index | slice) -> tuple[Index, Index]:
-        """What may be asked of some items."""
-        owners, concepts = self.labels.unknown(items)
-        if len(self.excluded):
-            free = ~np.isin(owners * len(self.labels.taxonomy) + concepts, self.excluded)
-            owners, concepts = owners[free], concepts[free]
-        return owners, concepts
-
-    def blocks(self) -> Iterator[tuple[Index, Index]]:
-        """All entries that may be asked, item by item, in blocks of items."""
-        for first in range(0, len(self.labels), ROWS):
-            items, concepts = self.entries(slice(first, first + ROWS))
-            if len(items):
-                yield items, concepts
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Strategy(BaseEstimator):  # type: ignore[misc]
-    """The part that all strategies share. Equal scores are put in an order that ``random_state`` draws."""
+    """The part that all strategies share: from a learner and a pool to a shortlist, from which questions are taken.
+
+    A new strategy needs ``_shortlist``, or ``_scores`` where it scores each entry for itself (``EntryStrategy``).
+    """
 
     random_state: int | None = None
+    """The seed, which also puts equal scores in order; None draws another one for each query."""
 
     name: ClassVar[str]
     """How the command line calls this strategy."""
@@ -83,19 +53,23 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
         if features.shape[0] != len(labels):
             raise RamifyError(f"{features.shape[0]} rows of features for {len(labels)} labelled items: they must agree")
         pool = Pool(features, labels, _keys(labels, exclude))
+        return self.shortlist(learner, pool, int(batch_size)).take(int(batch_size))
+
+    def shortlist(self, learner: Learner | None, pool: Pool, length: int) -> Shortlist:
+        """The questions most worth asking, so many at least where there are as many, to be taken one after another."""
         seed = int(np.random.SeedSequence().generate_state(1)[0] if self.random_state is None else self.random_state)
-        if not len(answered_items(labels)):
-            return whole_items(pool, int(batch_size), seed)
+        if not len(pool.answered):
+            return whole_items(pool, length, seed)
         if self.needs_learner:
             if learner is None:
                 raise RamifyError(f"{self.name} asks by what a learner knows: give one that is fitted")
-            learner._check_fitted()
-            if learner.taxonomy_ != labels.taxonomy:
+            learner.check_fitted()
+            if learner.taxonomy_ != pool.labels.taxonomy:
                 raise RamifyError("these labels have another taxonomy than the learner was fitted with: fit it again")
-            learner._check_width(features)
-        return self._choose(learner, pool, int(batch_size), seed)
+            learner.check_width(pool.features)
+        return self._shortlist(learner, pool, length, seed)
 
-    def _choose(self, learner: Any, pool: Pool, batch_size: int, seed: int) -> Query:
+    def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:
         """The questions, where everything was checked."""
         raise NotImplementedError
 
@@ -108,29 +82,25 @@ class EntryStrategy(Strategy):
         """Items, concepts and scores of all entries that may be asked, block by block."""
         raise NotImplementedError
 
-    def _choose(self, learner: Any, pool: Pool, batch_size: int, seed: int) -> Query:
-        best = Best(batch_size, seed)
+    def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:
+        best = Best(length, seed)
         for items, concepts, scores in self._scores(learner, pool, seed):
             best.offer(scores, items, concepts)
-        return Query(*best.ranked())
+        return Entries(Query(*best.ranked()), pool, length)
 
 
-def whole_items(pool: Pool, batch_size: int, seed: int) -> Query:
+def whole_items(pool: Pool, length: int, seed: int) -> Shortlist:
     """All open questions of random items, item after item."""
-    best = Best(batch_size, seed)
+    best = Best(length, seed)
     for items, _ in pool.blocks():
-        chosen = np.unique(items)
-        best.offer(noise(seed, chosen), chosen, np.zeros_like(chosen))
+        shown = np.unique(items)
+        best.offer(noise(seed, shown), shown, np.zeros_like(shown))
     order, _, scores = best.ranked()
     ascending = np.argsort(order)
-    found = [(np.empty(0, np.intp), np.empty(0, np.intp))]
-    for items, concepts in pool.blocks():
-        wanted = np.isin(items, order)
-        found.append((items[wanted], concepts[wanted]))
-    items, concepts = (np.concatenate(part) for part in zip(*found, strict=True))
+    items, concepts = pool.entries(np.sort(order))
     place = ascending[np.searchsorted(order[ascending], items)]
-    by_place = np.argsort(place, kind="stable")[:batch_size]
-    return Query(items[by_place], concepts[by_place], scores[place[by_place]])
+    by_place = np.argsort(place, kind="stable")[:length]
+    return Entries(Query(items[by_place], concepts[by_place], scores[place[by_place]]), pool, length)
 
 
 def _keys(labels: Labels, exclude: tuple[ArrayLike, ArrayLike] | None) -> Index:

@@ -1,6 +1,6 @@
 """Groups: all open children of one concept for one item, and how much their answers would teach.
 
-With the evidence of ``evidence.py``, what is known of concept j has the posterior covariance
+With a learner's evidence, what is known of concept j has the posterior covariance
 
     S_j = (I / prior + sum over known (k, j) of phi_k phi_k' / r_kj)^-1;
 
@@ -18,11 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramify.labels import RELEVANT, Labels
-from ramify.learners.base import ROWS, answered_items
-from ramify.strategies.base import Pool
-from ramify.strategies.evidence import Evidence, Floats, Looked
-from ramify.strategies.select import Best, noise
+from ramify.labels import RELEVANT, UNKNOWN, Labels
+from ramify.learners.evidence import Evidence, Floats, Looks
+from ramify.noise import noise
+from ramify.strategies.pool import ROWS, Pool
+from ramify.strategies.select import Best
+from ramify.strategies.shortlist import LOW, Query
 from ramify.taxonomy import Index
 
 
@@ -36,19 +37,18 @@ class Knowledge:
     """T, of the same shape."""
 
     @classmethod
-    def of(cls, told: Evidence, labels: Labels, sample: Index, answered: Index | None = None) -> "Knowledge":
+    def of(cls, evidence: Evidence, labels: Labels, sample: Index, answered: Index) -> "Knowledge":
         """From the known entries of answered items whose parents are relevant, and a sample of all items."""
-        looked = told.look(sample)
+        looks = evidence.look(sample)
         scale = len(labels) / len(sample)
-        matters = np.stack([scale * (looked.phi.T * t) @ looked.phi for t in looked.matters.T])
+        matters = np.stack([scale * (looks.phi.T * t) @ looks.phi for t in looks.matters.T])
 
         taxonomy = labels.taxonomy
         parents = taxonomy.parents[taxonomy.leaves]
-        precision = np.repeat(np.eye(looked.phi.shape[1])[None] / told.prior_variance, len(parents), axis=0)
-        answered = answered_items(labels) if answered is None else answered
+        precision = np.repeat(np.eye(looks.phi.shape[1])[None] / evidence.prior_variance, len(parents), axis=0)
         for first in range(0, len(answered), ROWS):
             items = answered[first : first + ROWS]
-            seen = told.look(items)
+            seen = evidence.look(items)
             known = (labels.states(items) >= 0) & (labels.states(items, np.maximum(parents, 0)) == RELEVANT)
             known &= parents >= 0
             for concept in np.flatnonzero(known.any(axis=0)):
@@ -68,7 +68,7 @@ class Groups:
     """Groups of one parent, and how their gains change with each that is picked."""
 
     def __init__(
-        self, knowledge: Knowledge, listed: Index, looked: Looked, items: Index, concepts: Index, count: int, seed: int
+        self, knowledge: Knowledge, listed: Index, looks: Looks, items: Index, concepts: Index, count: int, seed: int
     ) -> None:
         self.count = count  # of all open groups of this parent, listed or not
         self.items, rows = np.unique(items, return_inverse=True)
@@ -77,7 +77,7 @@ class Groups:
         self.open = np.zeros((len(self.items), len(self.children)), np.bool_)
         self.open[rows, columns] = True
         where = np.searchsorted(listed, self.items)
-        self.phi, self.noise = looked.phi[where], looked.noise[np.ix_(where, self.children)]
+        self.phi, self.noise = looks.phi[where], looks.noise[np.ix_(where, self.children)]
         forms = [knowledge.forms(child, self.phi) for child in self.children]
         self.top = np.stack([top for top, _ in forms], axis=1)
         self.spread = np.stack([spread for _, spread in forms], axis=1)
@@ -147,27 +147,20 @@ class Turns:
         return parent
 
 
-def list_groups(
-    told: Evidence,
-    knowledge: Knowledge,
-    pool: Pool,
-    length: int,
-    seed: int,
-    blocks: Iterable[tuple[Index, Index]] | None = None,
-) -> dict[int, Groups]:
-    """The best groups of each parent, by one stream over the pool or over some blocks of its entries."""
+def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: int, seed: int) -> dict[int, Groups]:
+    """The best groups of each parent, by one stream over the pool."""
     parents = pool.labels.taxonomy.parents
     best: dict[int, Best] = {}
     open_groups: dict[int, int] = {}
-    for items, concepts in pool.blocks() if blocks is None else blocks:
+    for items, concepts in pool.blocks():
         shown, rows = np.unique(items, return_inverse=True)
-        looked = told.look(shown)
+        looks = evidence.look(shown)
         gains = np.empty(len(items))
         for concept in np.unique(concepts):
             mine = np.flatnonzero(concepts == concept)
             where = rows[mine]
-            top, spread = knowledge.forms(concept, looked.phi[where])
-            gains[mine] = top / (looked.noise[where, concept] + spread)
+            top, spread = knowledge.forms(concept, looks.phi[where])
+            gains[mine] = top / (looks.noise[where, concept] + spread)
         for parent in np.unique(parents[concepts]).tolist():
             mine = np.flatnonzero(parents[concepts] == parent)
             counts = np.bincount(rows[mine], minlength=len(shown))
@@ -175,15 +168,71 @@ def list_groups(
             open_groups[parent] = open_groups.get(parent, 0) + len(there)
             means = np.bincount(rows[mine], gains[mine], len(shown))[there] / counts[there]
             best.setdefault(parent, Best(length, seed)).offer(means, shown[there], there * 0 + parent)
-    wanted = {parent: each.ranked()[0] for parent, each in sorted(best.items())}
-    chosen = np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()]))
-    looked = told.look(chosen)
-    items, concepts = pool.entries(chosen)
-    found = {}
-    for parent, mine in wanted.items():
-        belongs = (parents[concepts] == parent) & np.isin(items, mine)
-        open_count = open_groups[parent]
-        if not belongs.any():  # all of them were answered while others were looked at
-            continue
-        found[parent] = Groups(knowledge, chosen, looked, items[belongs], concepts[belongs], open_count, seed)
-    return found
+    wanted = {parent: groups.ranked()[0] for parent, groups in sorted(best.items())}
+    listed = np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()]))
+    looks = evidence.look(listed)
+    items, concepts = pool.entries(listed)
+    groups_of = {}
+    for parent, chosen in wanted.items():
+        belongs = (parents[concepts] == parent) & np.isin(items, chosen)
+        if belongs.any():  # else all of them were answered while others were looked at
+            count = open_groups[parent]
+            groups_of[parent] = Groups(knowledge, listed, looks, items[belongs], concepts[belongs], count, seed)
+    return groups_of
+
+
+class GroupList:
+    """A shortlist of groups: the best of each parent, and whose turn it is."""
+
+    def __init__(self, groups: dict[int, Groups], evidence: Evidence, labels: Labels, seed: int) -> None:
+        self.groups, self.evidence, self.labels = groups, evidence, labels
+        self.turns = Turns({parent: listed.count for parent, listed in groups.items()}, seed)
+        self._rest = Query(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
+
+    def take(self, count: int) -> Query:
+        """Group after group, until there are so many entries; the rest of the last group comes first the next time."""
+        taken, size = [self._rest], len(self._rest.items)
+        while size < count and (parent := self._turn()) is not None:
+            item, children, score = self.groups[parent].take_best()
+            taken.append(Query(np.full(len(children), item), children, np.full(len(children), score)))
+            size += len(children)
+        whole = Query(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
+        self._rest = whole.some(slice(count, None))
+        return whole.some(slice(count))
+
+    def take_group(self) -> tuple[int, Index] | None:
+        """The best group of the parent whose turn it is, as far as it is still unknown."""
+        while (parent := self._turn()) is not None:
+            item, children, _ = self.groups[parent].take_best()
+            children = children[self.labels.states(item, children)[0] == UNKNOWN]
+            if len(children):
+                return item, children
+        return None
+
+    def take_entries(self, count: int) -> tuple[Index, int] | None:
+        """Items for which answers about one child of the parent whose turn it is would teach most."""
+        while (parent := self._turn()) is not None:
+            items, child = self.groups[parent].take_entries(count)
+            items = items[self.labels.states(items, child)[:, 0] == UNKNOWN]
+            if len(items):
+                return items, child
+        return None
+
+    def low(self) -> bool:
+        """Whether some parent's list is nearly used up while more of its groups are open."""
+        return any(len(listed) < min(LOW, listed.count) for listed in self.groups.values())
+
+    def renew(self, parents: Iterable[int]) -> None:
+        """Foreseen answers teach less: look again at how noisy answers are."""
+        for parent in parents:
+            if parent in self.groups:
+                groups = self.groups[parent]
+                groups.noise = self.evidence.look(groups.items).noise[:, groups.children]
+
+    def _turn(self) -> int | None:
+        while self.turns.at:
+            parent = self.turns.next()
+            if len(self.groups[parent]):
+                return parent
+            del self.turns.at[parent]
+        return None

@@ -23,11 +23,10 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ramify.labels import UNKNOWN, Labels
-from ramify.learners.base import Learner, Logits, answered_items
-from ramify.learners.pseudo_label import PseudoLabel
+from ramify.learners.base import Learner, Logits
 from ramify.meta import bce, masked_bce
-from ramify.nets import pick_device
-from ramify.strategies.base import EntryStrategy, Pool
+from ramify.strategies.base import EntryStrategy
+from ramify.strategies.pool import Pool
 from ramify.taxonomy import Index
 
 BLOCK = 2048  # items at once: the graph of a block stays small
@@ -38,10 +37,11 @@ Theta = dict[str, Tensor]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LookAhead(EntryStrategy):
-    """The entries that stay most uncertain after a look-ahead step. ``alpha`` is its size, by default the learner's."""
+    """The entries that stay most uncertain after a look-ahead step."""
 
     name: ClassVar[str] = "look-ahead"
     alpha: float | None = None
+    """The size of the step, by default the learner's own."""
 
     def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float32]]]:
         theta, logits = learner.differentiable()
@@ -53,7 +53,7 @@ class LookAhead(EntryStrategy):
                     shown, rows = np.unique(items[begin:end], return_inverse=True)
                     columns = concepts[begin:end]
                     with torch.no_grad():
-                        x = _inputs(learner, pool, shown)
+                        x = learner.inputs(pool.features, shown)
                         p = logits(theta, x)[rows, columns].sigmoid()
                         z = logits(after, x)[rows, columns]
                         score = torch.nn.functional.softplus(z) - p * z
@@ -62,19 +62,19 @@ class LookAhead(EntryStrategy):
     def _stepped(self, learner: Learner, pool: Pool, theta: Theta, logits: Logits) -> Theta:
         """The parameters after one update with the pool's pseudo-labels."""
         alpha = self.alpha if self.alpha is not None else getattr(learner, "alpha", ALPHA)
-        warm, rest = _warm_and_rest(pool.labels)
+        warm, rest = _warm_and_rest(pool)
         theta = {name: value.detach().requires_grad_() for name, value in theta.items()}
 
         mean = {name: torch.zeros_like(value) for name, value in theta.items()}
         for items in _parts(rest):
-            z = logits(theta, _inputs(learner, pool, items))
+            z = logits(theta, learner.inputs(pool.features, items))
             y, _ = _labels(learner, pool.labels, items, z)
             _add_gradient(mean, theta, bce(z, y) * (len(items) / len(rest)))
 
         virtual = _step(theta, mean, alpha)
         v = {name: torch.zeros_like(value) for name, value in theta.items()}
         for items in _parts(warm):
-            z = logits(virtual, _inputs(learner, pool, items))
+            z = logits(virtual, learner.inputs(pool.features, items))
             states = torch.from_numpy(pool.labels.states(items)).to(z.device)
             _add_gradient(v, virtual, masked_bce(z, states) * (len(items) / len(warm)))
 
@@ -84,7 +84,7 @@ class LookAhead(EntryStrategy):
                 continue
             with forward_ad.dual_level():
                 duals = {name: forward_ad.make_dual(value, v[name]) for name, value in theta.items()}  # type: ignore[no-untyped-call]
-                outputs = logits(duals, _inputs(learner, pool, items))
+                outputs = logits(duals, learner.inputs(pool.features, items))
                 z, tangent = forward_ad.unpack_dual(outputs)  # type: ignore[no-untyped-call]
             # Outside, the way back carries no tangents.
             y, unknown = _labels(learner, pool.labels, items, z)
@@ -93,20 +93,16 @@ class LookAhead(EntryStrategy):
         return {name: value.detach() for name, value in _step(theta, mean, alpha).items()}
 
 
-def _warm_and_rest(labels: Labels) -> tuple[Index, Index]:
+def _warm_and_rest(pool: Pool) -> tuple[Index, Index]:
     """The warm set (or, with no item completely known, all answered ones), and the pool of all others."""
-    answered = answered_items(labels)
-    complete = answered[(labels.states(answered) >= 0).all(axis=1)]
-    warm = complete if len(complete) else answered
-    return warm, np.setdiff1d(np.arange(len(labels)), complete)
+    complete = pool.answered[(pool.labels.states(pool.answered) >= 0).all(axis=1)]
+    warm = complete if len(complete) else pool.answered
+    everything = np.arange(len(pool.labels)) if pool.items is None else pool.items
+    return warm, np.setdiff1d(everything, complete)
 
 
 def _parts(items: Index) -> Iterator[Index]:
     return (items[first : first + BLOCK] for first in range(0, len(items), BLOCK))
-
-
-def _inputs(learner: Learner, pool: Pool, items: Index) -> Tensor:
-    return torch.from_numpy(learner.scaler_.transform(pool.features[items])).to(pick_device(learner.device))
 
 
 def _labels(learner: Learner, labels: Labels, items: Index, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,9 +112,8 @@ def _labels(learner: Learner, labels: Labels, items: Index, z: Tensor) -> tuple[
     """
     states = labels.states(items)
     rows, columns = np.nonzero(states == UNKNOWN)
-    believed = z.detach().sigmoid()[rows, columns].cpu().numpy()
-    if isinstance(learner, PseudoLabel):
-        believed = learner.current_pseudo_labels(items[rows], columns, believed)
+    predicted = z.detach().sigmoid()[rows, columns].cpu().numpy()
+    believed = learner.pseudo_labels(items[rows], columns, predicted)
     y = z.new_tensor(states)
     y[rows, columns] = torch.as_tensor(believed, dtype=z.dtype, device=z.device)
     return y, torch.from_numpy(states == UNKNOWN).to(z.device)

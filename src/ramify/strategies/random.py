@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.strategies.base import EntryStrategy, Pool, Query, Strategy, whole_items
-from ramify.strategies.select import noise
+from ramify.noise import noise
+from ramify.strategies.base import EntryStrategy, Strategy, whole_items
+from ramify.strategies.pool import Pool
+from ramify.strategies.shortlist import Shortlist
 from ramify.taxonomy import Index
 
 
@@ -31,5 +33,5 @@ class RandomItems(Strategy):
     name: ClassVar[str] = "random-items"
     needs_learner: ClassVar[bool] = False
 
-    def _choose(self, learner: Any, pool: Pool, batch_size: int, seed: int) -> Query:
-        return whole_items(pool, batch_size, seed)
+    def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:
+        return whole_items(pool, length, seed)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from ramify.learners.base import Learner
-from ramify.strategies.base import EntryStrategy, Pool
+from ramify.strategies.base import EntryStrategy
+from ramify.strategies.pool import Pool
 from ramify.taxonomy import Index
 
 

@@ -1,14 +1,13 @@
 """The HTTP API and the page: each endpoint is one call of the Service."""
 
 import ipaddress
-import json
 import mimetypes
 import secrets
 import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +23,7 @@ from starlette.staticfiles import StaticFiles
 
 from ramify import __version__
 from ramify.errors import RamifyError
+from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes as shape
 from ramify.project.store.database import UnavailableError
 from ramify.web.security import LOCAL_HOSTS, Guard, check_token
@@ -45,25 +45,27 @@ PICTURES = {
     ".webp": "image/webp",
 }
 REFUSED: dict[int | str, dict[str, Any]] = {
-    400: {"model": shape.Problem, "description": "Something the sender can mend."},
-    422: {"model": shape.Problem, "description": "A value of the wrong kind or size."},
+    400: {"model": shape.Refusal, "description": "Something the sender can mend."},
+    422: {"model": shape.Refusal, "description": "A value of the wrong kind or size."},
 }
 THREADS = 4
 AnnotatorQuery = Annotated[shape.Annotator, Query()]
-SearchText = Annotated[str, Query(max_length=200, pattern=shape.PRINTABLE)]
+SearchText = Annotated[str, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Share = Annotated[float, Query(ge=0, le=1)]
 
 mimetypes.add_type("text/javascript", ".js")  # some systems' registries say otherwise, and modules then do not load
 
 
 class Json(Response):
-    """JSON that never holds NaN, which no browser reads."""
+    """A shape, or a list of them, as JSON; they were checked when they were made."""
 
     media_type = "application/json"
 
-    def render(self, content: Any) -> bytes:
-        """The bytes; numbers of numpy are written as plain ones."""
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, default=lambda one: one.item()).encode()
+    def render(self, content: shape.Shape | Sequence[shape.Shape]) -> bytes:
+        """The bytes."""
+        if isinstance(content, shape.Shape):
+            return content.model_dump_json().encode()
+        return b"[" + b",".join(part.model_dump_json().encode() for part in content) + b"]"
 
 
 def create_app(
@@ -79,8 +81,8 @@ def create_app(
         responses=REFUSED,
         lifespan=_few_threads,
     )
-    project = shape.Project(project=_identity(service), name=name, version=__version__).model_dump()
-    app.add_middleware(Guard, token=token, hosts=hosts, project=project["project"])
+    project = shape.Project(project=_identity(service), name=name, version=__version__)
+    app.add_middleware(Guard, token=token, hosts=hosts, project=project.project)
     _add_errors(app)
     _add_asking(app, service)
     _add_looking(app, service)
@@ -126,7 +128,7 @@ def _identity(service: "Service") -> str:
 
 
 def _add_asking(app: FastAPI, service: "Service") -> None:
-    @app.post("/api/next", response_model=list[shape.Task], summary="Next questions")
+    @app.post("/api/next", response_model=list[shape.Screen], summary="Next questions")
     def next_questions(wanted: shape.Wanted) -> Response:
         """Questions leased to the annotator for ten minutes, those already held first."""
         return Json(service.next(wanted.annotator, mode=wanted.mode, count=wanted.count))
@@ -134,7 +136,7 @@ def _add_asking(app: FastAPI, service: "Service") -> None:
     @app.post("/api/answers", response_model=shape.Saved, summary="Answer")
     def answer(said: shape.Answers) -> Response:
         """Answers are on disk when this returns. The same key sent again changes nothing."""
-        answers = [one.model_dump() for one in said.answers]
+        answers = [(entry.item, entry.concept, entry.answer) for entry in said.answers]
         return Json(service.answer(said.key, said.annotator, answers, settles=said.settles))
 
     @app.post("/api/undo", response_model=shape.Undone, summary="Undo")
@@ -142,11 +144,11 @@ def _add_asking(app: FastAPI, service: "Service") -> None:
         """Takes back the annotator's last request that is not undone yet, as often as there is one."""
         return Json(service.undo(wanted.key, wanted.annotator))
 
-    @app.get("/api/history", response_model=list[shape.Past], summary="Last answers")
-    def history(annotator: AnnotatorQuery, limit: Annotated[int, Query(ge=1, le=500)] = 10) -> Response:
+    @app.get("/api/history", response_model=list[shape.PastAnswer], summary="Last answers")
+    def history(annotator: AnnotatorQuery, limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 10) -> Response:
         return Json(service.history(annotator, limit))
 
-    @app.post("/api/train", response_model=shape.Training, summary="Train")
+    @app.post("/api/train", response_model=shape.TrainingStart, summary="Train")
     def train() -> Response:
         """Starts a training in its own process, unless one is running."""
         return Json(service.train())
@@ -154,14 +156,14 @@ def _add_asking(app: FastAPI, service: "Service") -> None:
 
 def _add_looking(app: FastAPI, service: "Service") -> None:
     @app.get("/api/status", response_model=shape.Status, summary="Progress")
-    def status(annotator: Annotated[shape.Annotator | None, Query()] = None) -> Response:
-        return Json(service.status(annotator))
+    def status() -> Response:
+        return Json(service.status())
 
     @app.get("/api/taxonomy", response_model=list[shape.Concept], summary="All concepts, in reading order")
     def taxonomy() -> Response:
         return Json(service.taxonomy())
 
-    @app.get("/api/predictions/{item}", response_model=shape.Known, summary="What is known and believed of an item")
+    @app.get("/api/predictions/{item}", response_model=shape.KnownItem, summary="What is known and believed of an item")
     def predictions(item: Annotated[shape.ItemNumber, InPath()]) -> Response:
         return Json(service.predictions(item))
 
@@ -173,7 +175,7 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
         high: Share = 1.0,
         query: SearchText = "",
         offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 50,
     ) -> Response:
         found = service.browse(
             concept=concept, state=state, low=low, high=high, query=query, offset=offset, limit=limit
@@ -218,6 +220,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
+    strategy: str = "expected-gain",
     overlap: int = 1,
     budget: int | None = None,
     train_every: int | None = None,
@@ -233,9 +236,9 @@ def serve(
         check_token(token)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that whoever ends it ends it tidily
     with _listen(host, port) as listening:
-        service = Service(folder, overlap=overlap, budget=budget, train_every=train_every)
+        service = Service(folder, strategy=strategy, overlap=overlap, budget=budget, train_every=train_every)
         try:
-            hosts = LOCAL_HOSTS if _is_local(host) else None
+            hosts = {*LOCAL_HOSTS, _in_link(host)} if _is_local(host) else None
             app = create_app(service, token=token, hosts=hosts, name=Path(folder).resolve().name)
             link = _link(host, listening.getsockname()[1], token)
             print(f"Ramify serves {folder} at\n\n    {link}\n\nCtrl-C stops it; all answers are kept.", flush=True)
@@ -297,5 +300,8 @@ def _link(host: str, port: int, token: str | None) -> str:
     """The address to open; for all addresses of the machine, the one by which others most likely reach it."""
     if host in ("0.0.0.0", "::"):
         host = socket.gethostname()
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
+    return f"http://{_in_link(host)}:{port}/" + (f"?token={token}" if token else "")
+
+
+def _in_link(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,14 +1,19 @@
-"""Meanwhile: what happens while people answer. One thread learns from answers, another renews what takes longer."""
+"""Background: what happens while people answer. One thread learns from answers, another renews what takes longer.
+
+Whatever goes wrong in a thread is logged with its traceback, shown in the status until it works again, and tried again:
+no thread ends before the service does.
+"""
 
 import contextlib
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING
 
 from ramify.errors import RamifyError
-from ramify.learners import Refine
-from ramify.project.live.model import Model
+from ramify.project.live.shapes import Problem
+from ramify.project.live.state import Change
 
 if TYPE_CHECKING:
     from ramify.project.live.service import Service
@@ -17,28 +22,39 @@ RELIST_AFTER = 25  # answers
 ESTIMATE_AFTER = 25  # answers
 TRAIN_AFTER = 100  # answers, where the learner does not take in each at once
 AT_ONCE = 32  # items that are learned together, at most
-LEAST_PAUSE = 1.0  # seconds between two renewals
+LEARNING_PAUSE = 6  # times as long as it learned: many answers that come quickly are then learned at once
+LEAST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two renewals, and after something went wrong
 PAUSES = 3.0  # times as long as it works, while it looks at all items
 PATIENCE = 20  # times as long as a renewal took, until the next
 
+log = logging.getLogger("ramify.project")
 
-class Meanwhile:
+
+class ClosingError(Exception):
+    """The service is being closed: whatever is under way ends here."""
+
+
+class Background:
     """The two threads of a service."""
 
     def __init__(self, service: "Service") -> None:
-        self.service = service
-        self.since_list = self.since_estimate = self.since_training = 0
-        self.dirty_parents: set[int] = set()
+        self.service, self.state = service, service.state
+        self._since = dict.fromkeys(("list", "estimate", "training"), 0)
+        self._stale_parents: set[int] = set()
+        self._problems: dict[str, Problem] = {}
         self._closing = Event()
         self._changed = Condition()
         self._to_learn: list[int] = []
         self._missed: list[int] | None = None  # learned by the old model while a new one is loading
         self._next: dict[str, float] = {}
-        self._threads = [Thread(target=loop, daemon=True) for loop in (self._learning, self._renewing)]
+        self._threads = [
+            Thread(target=self._keep_going, args=(what, step), daemon=True)
+            for what, step in (("learning from answers", self._learn), ("renewing questions", self._renew))
+        ]
 
     def start(self) -> None:
         """Let the threads run; a project that was added to or split since its model was trained gets a new one."""
-        if self.service.outdated():
+        if self.state.outdated():
             self.service.train()
         for thread in self._threads:
             thread.start()
@@ -52,108 +68,128 @@ class Meanwhile:
             if thread.is_alive():
                 thread.join(timeout=30)
 
-    def took(self, items: list[int], parents: list[int], count: int) -> None:
+    def take_in(self, change: Change) -> None:
         """Told of new answers: what is known of some items has changed."""
         with self._changed:
-            self.since_list += count
-            self.since_estimate += count
-            self.since_training += count
-            self.dirty_parents |= set(parents)
-            self._to_learn += items
+            for what in self._since:
+                self._since[what] += len(change.items)
+            self._stale_parents |= set(change.parents.tolist())
+            self._to_learn += sorted(set(change.items.tolist()))
             self._changed.notify_all()
+
+    def problems(self) -> list[Problem]:
+        """What does not work at the moment."""
+        return list(self._problems.values())
+
+    def _keep_going(self, what: str, step: Callable[[], None]) -> None:
+        """Take steps until the service closes, whatever happens in one of them."""
+        pause = LEAST_PAUSE
+        while not self._closing.is_set():
+            try:
+                step()
+                self._problems.pop(what, None)
+                pause = LEAST_PAUSE
+            except ClosingError:
+                return
+            except Exception as error:
+                log.exception("%s failed", what)
+                reason = str(error) if isinstance(error, RamifyError) else f"{type(error).__name__}: {error}"
+                self._problems[what] = Problem(what=f"{what} failed, and is tried again: {reason}", at=time.time())
+                self._closing.wait(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def _learning(self) -> None:
-        """Takes in answers as they come, several at once when they come quickly."""
-        while not self._closing.is_set():
-            with self._changed:
-                while not self._to_learn and not self._closing.is_set():
-                    self._changed.wait(timeout=1.0)
-                waiting = list(dict.fromkeys(self._to_learn))
-                items, self._to_learn = waiting[:AT_ONCE], waiting[AT_ONCE:]
-                if self._missed is not None:
-                    self._missed += items
-            if items:
-                start = time.monotonic()
-                with contextlib.suppress(RamifyError):  # a model of another taxonomy, about to be replaced
-                    self.service.model.learn(self.service.features, self.service.labels, items)
-                # Many annotators answer faster than it learns one by one: then several answers are learned at once.
-                self._closing.wait(6 * (time.monotonic() - start))
+    def _learn(self) -> None:
+        """Take in the answers that came, several at once when they come quickly."""
+        with self._changed:
+            while not self._to_learn and not self._closing.is_set():
+                self._changed.wait(timeout=1.0)
+            waiting = list(dict.fromkeys(self._to_learn))
+            items, self._to_learn = waiting[:AT_ONCE], waiting[AT_ONCE:]
+            if self._missed is not None:
+                self._missed += items
+        if not items:
+            return
+        start = time.monotonic()
+        now = self.state.snapshot()
+        try:
+            now.model.learn(now.features, now.labels, items)
+        except BaseException:
+            with self._changed:  # to be tried again
+                self._to_learn = [*items, *self._to_learn]
+            raise
+        self._closing.wait(LEARNING_PAUSE * (time.monotonic() - start))
 
     # -- renewing ------------------------------------------------------------------------------------------------------
 
-    def _renewing(self) -> None:
-        """Everything that takes longer than a person would wait."""
-        while not self._closing.wait(0.25):
-            try:
-                self._renew()
-            except RamifyError:  # the disk is full, say: people see it when they answer; here it is tried again
-                self._closing.wait(1.0)
-
     def _renew(self) -> None:
-        service = self.service
-        if service.reload():
-            service.train()
+        """Everything that takes longer than a person would wait."""
+        if self._closing.wait(0.25):
+            return
+        service, questions = self.service, self.service.questions
+        if self.state.reload():
+            service.take_up()
         self._take_new_model()
-        with self._when_due("noise", bool(self.dirty_parents)) as due:
+        with self._when_due("noise", bool(self._stale_parents)) as due:
             if due:
-                self._renew_noise()
-        stale = self.since_list >= RELIST_AFTER or service.lists.low() or not service.listed_whole
-        with self._when_due("lists", stale) as due:
+                with self._changed:
+                    parents, self._stale_parents = self._stale_parents, set()
+                questions.shortlist.renew(parents)
+        stale = self._since["list"] >= RELIST_AFTER or questions.shortlist.low() or not questions.complete
+        with self._when_due("list", stale) as due:
             if due:
-                self.since_list = 0
-                service.list_again(everything=True, rest=self._rest)
-        with self._when_due("estimate", self.since_estimate >= ESTIMATE_AFTER) as due:
+                self._since["list"] = 0
+                questions.make(everything=True, rest=self._rest)
+        with self._when_due("estimate", self._since["estimate"] >= ESTIMATE_AFTER) as due:
             if due:
-                self.since_estimate = 0
+                self._since["estimate"] = 0
                 self._estimate()
-        with self._when_due("counts", True) as due:
+        with self._when_due("tally", True) as due:
             if due:
-                service.views.count()
-        every = service.train_every or (None if isinstance(service.model.learner, Refine) else TRAIN_AFTER)
-        if every is not None and self.since_training >= every:
-            self.since_training = 0
+                service.count()
+        every = service.train_every or self._train_after()
+        if every is not None and self._since["training"] >= every:
+            self._since["training"] = 0
             service.train()
 
-    def _rest(self, worked: float) -> None:
-        if self._closing.wait(PAUSES * worked):
-            raise RamifyError("the service is closing")
+    def _train_after(self) -> int | None:
+        learner = self.state.model.learner
+        return None if learner is not None and learner.learns_at_once else TRAIN_AFTER
+
+    def _rest(self, seconds: float) -> None:
+        if self._closing.wait(PAUSES * seconds):
+            raise ClosingError
 
     @contextlib.contextmanager
     def _when_due(self, what: str, wanted: bool) -> Iterator[bool]:
         """Whether it is wanted and may be done again: nothing here takes more than a small part of the time."""
         due = wanted and time.monotonic() >= self._next.get(what, 0.0)
         start = time.monotonic()
-        yield due
-        if due:
-            end = time.monotonic()
-            self._next[what] = end + max(LEAST_PAUSE, PATIENCE * (end - start))
-
-    def _renew_noise(self) -> None:
-        with self._changed:
-            parents, self.dirty_parents = self.dirty_parents, set()
-        told = self.service.model.evidence(self.service.labels)
-        for parent in parents:
-            self.service.lists.renew_noise(told, parent)
+        try:
+            yield due
+        finally:
+            if due:
+                end = time.monotonic()
+                self._next[what] = end + max(LEAST_PAUSE, PATIENCE * (end - start))
 
     def _take_new_model(self) -> None:
-        service = self.service
-        named = service.store.model()
-        if named is None or named[0] == service.model.version:
+        newest = self.state.store.model()
+        if newest is None or newest[0] == self.state.model.version:
             return
         with self._changed:
             self._missed = []
-        model = Model.load(named, service.features, service.labels, service.store.answered_items())
+        model = self.state.load_model()
         with self._changed:
-            service.model = model
+            with self.state.lock:
+                self.state.model = model
             self._to_learn += self._missed
             self._missed = None
             self._changed.notify_all()
         self._estimate()
-        service.list_again(everything=False)
+        self.service.questions.make(everything=False)
 
     def _estimate(self) -> None:
-        found = self.service.model.estimate()
-        if found:
-            self.service.store.add_curve_point(self.service.store.count_answers(), found)
+        estimate = self.state.model.estimate()
+        if estimate:
+            self.state.store.add_curve_point(self.state.store.count_answers(), estimate)

@@ -1,49 +1,66 @@
-"""Reasons: why an entry is known, in sentences."""
-
-import time
-from typing import TYPE_CHECKING, Any
+"""Reasons: why an entry is known, as facts that the page puts into words."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ramify.labels import IRRELEVANT, RELEVANT, Source
-
-if TYPE_CHECKING:
-    from ramify.project.live.service import Service
-
-WORDS = {1: "yes", 0: "no", -1: "unknown"}
+from ramify.labels import IRRELEVANT, RELEVANT, WORDS, Contradiction, Source
+from ramify.project.live import shapes
+from ramify.project.live.state import State
+from ramify.project.store.items import Contents
 
 
-def reasons(service: "Service", item: int, concept: int) -> dict[str, Any]:
+def reasons(state: State, item: int, concept: int) -> shapes.Why:
     """The state and source of an entry, who said what about it, and from what else it follows."""
-    store, taxonomy = service.store, service.store.taxonomy
-    with service._lock:
-        states = service.labels.states(item, np.arange(len(taxonomy)))[0]
-        source = Source(int(service.labels.sources(item, concept)[0, 0]))
-        said = service.labels.assertions(item)
-        torn = [str(each) for each in service.labels.take(np.array([item])).contradictions()]
-    found = []
-    for event in store.events_about(item, int(store.id_of[concept])):
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(event.at))
-        what = {"undo": "took an answer back", "skip": "skipped it"}.get(event.answer, f"said {event.answer}")
-        found.append(f"{event.annotator} {what} on {when}")
+    with state.lock:
+        contents, labels = state.store.contents, state.labels
+        states = labels.states(item, np.arange(len(contents.taxonomy)))[0]
+        source = Source(int(labels.sources(item, concept)[0, 0]))
+        said = labels.assertions(item)
+        contradictions = labels.take(np.array([item])).contradictions()
+    listed: list[shapes.Reason] = [
+        shapes.AnswerReason(
+            annotator=event.annotator,
+            answer=event.answer,  # type: ignore[arg-type]  # the database lets no other word in
+            at=event.at,
+            settles=event.settles,
+        )
+        for event in state.store.events_about(item, int(contents.id_of[concept]))
+    ]
     imported = said.values[(said.concepts == concept) & (said.sources == Source.IMPORTED)]
-    if len(imported):
-        found.append(f"it was imported as {WORDS[int(imported[0])]}")
+    listed += [shapes.ImportReason(value="yes" if value == RELEVANT else "no") for value in imported]
     if source == Source.DEDUCED:
-        found.append(_deduced(taxonomy, states, concept))
-    found += ["it is set aside because answers contradict each other: " + each.partition(": ")[2] for each in torn]
-    state = int(states[concept])
-    return {"state": WORDS[state], "source": source.name.lower(), "reasons": found or ["nobody has said anything yet"]}
+        listed.append(_deduction(contents, states, concept))
+    listed += [shapes.ContradictionReason(said=statements(contents, torn)) for torn in contradictions]
+    return shapes.Why(state=WORDS[int(states[concept])], source=source_word(source), reasons=listed)
 
 
-def _deduced(taxonomy: Any, states: Any, concept: int) -> str:
-    name = repr(taxonomy.names[concept])
+def statements(contents: Contents, contradiction: Contradiction) -> list[shapes.Statement]:
+    """What contradicts each other."""
+    return [
+        shapes.Statement(
+            concept=int(contents.id_of[contents.taxonomy.index(path)]),
+            path=path,
+            value="yes" if value == RELEVANT else "no",
+            source="imported" if source == Source.IMPORTED else "annotated",
+        )
+        for path, value, source in contradiction.assertions
+    ]
+
+
+def source_word(source: int) -> shapes.Source:
+    """A source as the page names it."""
+    words: tuple[shapes.Source, ...] = ("unknown", "imported", "annotated", "deduced")
+    return words[source]
+
+
+def _deduction(contents: Contents, states: NDArray[np.int8], concept: int) -> shapes.DeductionReason:
+    taxonomy = contents.taxonomy
     parent = int(taxonomy.parents[concept])
+    relevant = [int(child) for child in taxonomy.children(concept) if states[child] == RELEVANT]
+    rule: shapes.Rule
     if states[concept] == IRRELEVANT:
-        if parent >= 0 and states[parent] == IRRELEVANT:
-            return f"{taxonomy.names[parent]!r} is not relevant, so {name} is not"
-        return f"none of the finer concepts of {name} is relevant, and they are all there are"
-    below = [child for child in taxonomy.children(concept) if states[child] == RELEVANT]
-    if below:
-        return f"{taxonomy.names[below[0]]!r} is relevant, so {name} is"
-    return f"{taxonomy.names[parent]!r} is relevant, and all other concepts below it are not, so {name} is"
+        refused = parent >= 0 and states[parent] == IRRELEVANT
+        rule, origin = ("parent-irrelevant", parent) if refused else ("no-child", concept)
+    else:
+        rule, origin = ("child-relevant", relevant[0]) if relevant else ("last-child", parent)
+    return shapes.DeductionReason(rule=rule, concept=int(contents.id_of[origin]), path=taxonomy.path(origin))

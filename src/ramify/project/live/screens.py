@@ -1,31 +1,27 @@
-"""Tasks: questions as people see them, with everything that one screen shows."""
+"""Screens: questions as people see them, with everything that is shown beside them."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ramify.labels import RELEVANT
-from ramify.project.store.store import Item
+from ramify.project.limits import GRID
+from ramify.project.live import shapes
+from ramify.project.live.state import State
+from ramify.project.store.items import Contents, Item
+from ramify.project.store.leases import Entry
 
-if TYPE_CHECKING:
-    from ramify.project.live.service import Service
-
-GRID = 12  # items on one screen
 EXAMPLES = 3  # known positives of a concept
 ALL_EXAMPLES = 12  # on one screen
 REMEMBERED = 8  # positives of each concept, the newest
 
-Entries = Sequence[tuple[int, int]]
-"""Items and stable concept ids."""
 
-
-class Tasks:
+class Screens:
     """Puts entries together to screens."""
 
-    def __init__(self, service: "Service") -> None:
-        self.service = service
+    def __init__(self, state: State) -> None:
+        self.state = state
         self.positives: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
 
     def remember(self, items: Sequence[int], concepts: Sequence[int]) -> None:
@@ -34,91 +30,94 @@ class Tasks:
             if item not in self.positives[concept]:
                 self.positives[concept].append(item)
 
-    def together(self, entries: Entries, mode: str) -> list[list[tuple[int, int]]]:
+    def group(self, entries: Sequence[Entry], mode: str) -> list[list[Entry]]:
         """Entries that belong on one screen: by item and parent, one by one, or by concept."""
         if mode == "single":
             return [[entry] for entry in entries]
-        taxonomy, number_of = self.service.store.taxonomy, self.service.store.number_of
-        screens: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        contents = self.state.store.contents
+        screens: dict[tuple[int, int], list[Entry]] = {}
         for item, concept in entries:
-            if mode == "grid":
-                screens.setdefault((concept, 0), []).append((item, concept))
-            else:
-                screens.setdefault((item, int(taxonomy.parents[number_of[concept]])), []).append((item, concept))
-        size = GRID if mode == "grid" else len(taxonomy)
+            parent = int(contents.taxonomy.parents[contents.number_of[concept]])
+            screens.setdefault((concept, 0) if mode == "grid" else (item, parent), []).append((item, concept))
+        size = GRID if mode == "grid" else len(contents.taxonomy)
         return [screen[n : n + size] for screen in screens.values() for n in range(0, len(screen), size)]
 
-    def regrouped(self, held: Sequence[tuple[int, int, float]], mode: str, count: int) -> list[dict[str, Any]]:
+    def held(self, leases: Sequence[tuple[int, int, float]], mode: str, count: int) -> list[shapes.Screen]:
         """What an annotator holds already, as screens of the mode they are in, so many at most."""
-        until = {(item, concept): until for item, concept, until in held if concept in self.service.store.number_of}
+        known = self.state.store.number_of
+        until = {(item, concept): end for item, concept, end in leases if concept in known}
         return [
-            self.task(mode, screen, min(until[entry] for entry in screen))
-            for screen in self.together(list(until), mode)[:count]
+            self.screen(mode, entries, min(until[entry] for entry in entries))
+            for entries in self.group(list(until), mode)[:count]
         ]
 
-    def task(self, mode: str, entries: Entries, until: float) -> dict[str, Any]:
+    def screen(self, mode: str, entries: Sequence[Entry], until: float) -> shapes.Screen:
         """One screen."""
-        store = self.service.store
-        taxonomy = store.taxonomy
-        numbers = [store.number_of[concept] for _, concept in entries]
-        parent = int(taxonomy.parents[numbers[0]])
-        about = parent if mode == "group" and parent >= 0 else numbers[0]
+        now = self.state.snapshot()
+        contents = now.contents
+        taxonomy = contents.taxonomy
+        numbers = [contents.number_of[concept] for _, concept in entries]
+        about = int(taxonomy.parents[numbers[0]]) if mode == "group" else numbers[0]
+        coarse = about < 0  # coarse concepts are asked, which have nothing above them
         examples = self._examples(numbers, {item for item, _ in entries})
         items = self.items([item for item, _ in entries] + [item for _, item in examples])
-        return {
-            "task": f"{mode}:{entries[0][0]}:{'-'.join(str(concept) for _, concept in entries[:1])}:{len(entries)}",
-            "mode": mode,
-            "item": items[entries[0][0]],
-            "items": [items[item] for item, _ in entries] if mode == "grid" else [],
-            "concept": int(store.id_of[about]),
-            "path": taxonomy.path(about).split(" > "),
-            "description": taxonomy.concepts[about].description,
-            "exhaustive": bool(taxonomy.exhaustive[about]),
-            "entries": [
-                {"item": item, **concept_of(store, number)} for (item, _), number in zip(entries, numbers, strict=True)
+        return shapes.Screen(
+            task=f"{mode}:{entries[0][0]}:{entries[0][1]}:{len(entries)}",
+            mode=mode,  # type: ignore[arg-type]  # checked before
+            item=items[entries[0][0]],
+            items=[items[item] for item, _ in entries] if mode == "grid" else [],
+            concept=None if coarse else int(contents.id_of[about]),
+            path=[] if coarse else taxonomy.path(about).split(" > "),
+            description="" if coarse else taxonomy.concepts[about].description,
+            exhaustive=False if coarse else bool(taxonomy.exhaustive[about]),
+            entries=[
+                shapes.AskedEntry(item=item, **concept_of(contents, number).model_dump())
+                for (item, _), number in zip(entries, numbers, strict=True)
             ],
-            "examples": [{"concept": int(store.id_of[number]), "item": items[item]} for number, item in examples],
-            "guess": self._guess(entries, numbers),
-            "model": self.service.model.version,
-            "until": until,
-        }
+            examples=[
+                shapes.Example(concept=int(contents.id_of[number]), item=items[item]) for number, item in examples
+            ],
+            guess=self._guess(entries, numbers),
+            model=now.model.version,
+            until=until,
+        )
 
-    def items(self, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
+    def items(self, numbers: Sequence[int]) -> dict[int, shapes.Item]:
         """Items as the page shows them."""
-        return {item.number: as_shown(item) for item in self.service.store.items(sorted(set(numbers)))}
+        return {item.number: item_of(item) for item in self.state.store.items(sorted(set(numbers)))}
 
     def _examples(self, concepts: Sequence[int], asked: set[int]) -> list[tuple[int, int]]:
         """Known positives: concepts (taxonomy numbers) and items, none of those that are asked about."""
         wanted = {c: [i for i in reversed(self.positives[c]) if i not in asked] for c in dict.fromkeys(concepts)}
         numbers = sorted({item for items in wanted.values() for item in items})
         row_of = {item: row for row, item in enumerate(numbers)}
-        states = self.service.labels.states(numbers, list(wanted))  # at once: every look waits for its turn
+        states = self.state.labels.states(numbers, list(wanted))  # at once: every look waits for its turn
         chosen = [
             (concept, item)
             for column, (concept, items) in enumerate(wanted.items())
-            for item in [one for one in items if states[row_of[one], column] == RELEVANT][:EXAMPLES]
+            for item in [number for number in items if states[row_of[number], column] == RELEVANT][:EXAMPLES]
         ]
         return chosen[:ALL_EXAMPLES]
 
-    def _guess(self, entries: Entries, numbers: Sequence[int]) -> dict[str, float]:
-        found = self.service.model.guesses(np.array([item for item, _ in entries]), np.array(numbers))
-        if found is None:
+    def _guess(self, entries: Sequence[Entry], numbers: Sequence[int]) -> dict[str, float]:
+        guesses = self.state.model.guesses(np.array([item for item, _ in entries]), np.array(numbers))
+        if guesses is None:
             return {}
-        return {f"{item}:{concept}": round(p, 4) for (item, concept), p in zip(entries, found, strict=True)}
+        return {f"{item}:{concept}": round(p, 4) for (item, concept), p in zip(entries, guesses, strict=True)}
 
 
-def as_shown(item: Item) -> dict[str, Any]:
+def item_of(item: Item) -> shapes.Item:
     """An item for the page."""
     picture = f"/pictures/{item.number}" if item.picture is not None else None
-    return {"item": item.number, "id": item.id, "text": item.text, "picture": picture}
+    return shapes.Item(item=item.number, id=item.id, text=item.text, picture=picture)
 
 
-def concept_of(store: Any, number: int) -> dict[str, Any]:
+def concept_of(contents: Contents, number: int) -> shapes.NamedConcept:
     """A concept for the page."""
-    taxonomy = store.taxonomy
-    return {
-        "concept": int(store.id_of[number]),
-        "name": taxonomy.names[number],
-        "path": taxonomy.path(number),
-        "description": taxonomy.concepts[number].description,
-    }
+    taxonomy = contents.taxonomy
+    return shapes.NamedConcept(
+        concept=int(contents.id_of[number]),
+        name=taxonomy.names[number],
+        path=taxonomy.path(number),
+        description=taxonomy.concepts[number].description,
+    )

@@ -1,35 +1,30 @@
-"""Service: the one thing that the page and the command line call. It asks, takes answers, and learns meanwhile.
+"""Service: the one thing that the page, the command line and notebooks call. It asks, takes answers, and learns.
 
-Two locks: ``_lock`` guards labels and lists and is held for milliseconds; a model's own lock is held while it learns.
-What takes longer happens in threads (``meanwhile.py``), and training in a process of its own.
+What takes longer than milliseconds happens in threads (``background.py``), and training in a process of its own.
 """
 
 import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ramify.errors import RamifyError
-from ramify.labels import UNKNOWN, Labels, Source
-from ramify.project.live import training
-from ramify.project.live.background import Meanwhile
-from ramify.project.live.model import Model
-from ramify.project.live.screens import GRID, Tasks
-from ramify.project.live.shortlists import Lists, Rest, SharedLabels
-from ramify.project.live.views import Views
-from ramify.project.store.answers import ANSWERS
-from ramify.project.store.leases import Queue
+from ramify.labels import ANSWERS, UNKNOWN
+from ramify.project.limits import LONGEST_PAGE, MODES, check_name
+from ramify.project.live import shapes, training
+from ramify.project.live.background import Background
+from ramify.project.live.screens import REMEMBERED, Screens
+from ramify.project.live.shortlists import Questions, make_strategy
+from ramify.project.live.state import State
+from ramify.project.live.tally import Tally, find_positives
+from ramify.project.live.views import Views, status_of, taxonomy_of
+from ramify.project.store.leases import Entry
 from ramify.project.store.store import Store
-from ramify.taxonomy import Index
 
-MODES = {"group": 1, "single": 1, "grid": GRID}
+REFUSED = 20  # times that others may be quicker, until somebody is told that there is nothing
+SECOND_OPINIONS = 50  # entries that wait for another annotator, looked at together
 SOON = 0.5  # seconds after which it is worth looking again whether really nothing is left
-LONGEST_NAME = 100
 
 
 class Service:
@@ -39,45 +34,40 @@ class Service:
         self,
         folder: str | Path,
         *,
+        strategy: str = "expected-gain",
         overlap: int = 1,
         budget: int | None = None,
         lease_seconds: float = 600.0,
         train_every: int | None = None,
         background: bool = True,
     ) -> None:
+        chosen = make_strategy(strategy)
         self.store = Store(folder)
-        self.queue = Queue(self.store, overlap=overlap, seconds=lease_seconds)
-        self.overlap, self.budget, self.train_every = overlap, budget, train_every
-        self._lock = RLock()
+        self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
+        self.budget, self.train_every = budget, train_every
         self._modes: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
-        self._seed = 0
-        self._load()
-        self.tasks = Tasks(self)
-        self.views = Views(self)
-        self.meanwhile = Meanwhile(self)
+        self.state = State(self.store)
+        self.questions = Questions(self.state, self.leases, chosen)
+        self._worth_again_at = 0.0
+        self.screens = Screens(self.state)
+        self.views = Views(self.state, self.screens)
+        self._tally: Tally | None = None
+        self._counted = False
+        self.background = Background(self)
         if background:
-            self.meanwhile.start()
+            self.background.start()
 
-    def _load(self) -> None:
-        """Everything from disk; of the pool only a sample is looked at, so that the first question comes soon."""
-        self.features = self.store.features()
-        self.imported = self.store.imported()
-        self.labels = SharedLabels(self.store.labels(), self._lock)
-        self.model = Model.load(self.store.model(), self.features, self.labels, self.store.answered_items())
-        self.list_again(everything=False)
-
-    def reload(self) -> bool:
-        """Take up what another process added or split; says whether there was anything."""
-        with self._lock:
-            changed = self.store.refresh()
-            if changed:
-                self._load()
-            return changed
+    def take_up(self) -> None:
+        """Another process added items or split a concept: new questions, new counts, and a new model."""
+        self.questions.make(everything=False)
+        self.screens.positives.clear()
+        self._tally, self._counted = None, False
+        self.train()
 
     def close(self) -> None:
         """Stop the threads and a training; everything is on disk already."""
-        self.meanwhile.stop()
+        self.background.stop()
         if self._process is not None:  # nobody is left to use what it would find
             self._process.terminate()
             self._process.wait()
@@ -91,78 +81,68 @@ class Service:
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    def next(self, annotator: str, *, mode: str = "group", count: int = 1) -> list[dict[str, Any]]:
+    def next(self, annotator: str, *, mode: str = "group", count: int = 1) -> list[shapes.Screen]:
         """The next questions: first those that this annotator already holds, then new ones, leased to nobody else."""
-        annotator = _name(annotator)
+        annotator = check_name(annotator)
         if mode not in MODES:
             raise RamifyError(f"the mode is {', '.join(MODES)}, not {mode!r}")
-        if not 1 <= count <= 50:
-            raise RamifyError(f"ask for 1 to 50 questions at a time, not {count}")
-        held, skipped = self.queue.own(annotator)
+        if count < 1:
+            raise RamifyError(f"ask for at least 1 question, not {count}")
+        held, skipped = self.leases.own(annotator)
         if self._modes.setdefault(annotator, mode) != mode:  # screens of another mode are given back
             self._modes[annotator] = mode
-            self.queue.release(annotator, [(item, concept) for item, concept, _ in held])
+            self.leases.release(annotator, [(item, concept) for item, concept, _ in held])
             held = []
-        tasks = self.tasks.regrouped(held, mode, count)
-        if len(tasks) < count and not self._used_up():
-            refused = 0
-            while len(tasks) < count and refused < 20:
-                picked = self._pick(annotator, mode, skipped)
-                if picked is None:
-                    break
-                granted = self.queue.lease(annotator, [picked] if mode != "grid" else [[entry] for entry in picked])
-                kept = picked if granted == [True] else [e for e, g in zip(picked, granted, strict=False) if g]
-                if kept:
-                    tasks.append(self.tasks.task(mode, kept, time.time() + self.queue.seconds))
-                else:
-                    refused += 1
-        return tasks
+        screens = self.screens.held(held, mode, count)
+        refused = 0
+        while len(screens) < count and refused < REFUSED and not self._used_up():
+            offers = self._offers(annotator, mode, skipped, count - len(screens))
+            if not offers:
+                break
+            granted = self._lease(annotator, mode, offers)
+            until = time.time() + self.leases.seconds
+            screens += [self.screens.screen(mode, entries, until) for entries in granted]
+            refused += not granted
+        return screens
 
-    def _pick(self, annotator: str, mode: str, skipped: set[tuple[int, int]]) -> list[tuple[int, int]] | None:
-        """Entries that belong on one screen, as items and stable concept ids."""
-        if self.overlap > 1:
-            seconds = self.queue.second_opinions(annotator, 50)
-            first = self.tasks.together(seconds, mode)
-            if first:
-                return first[0]
-        with self._lock:
-            id_of = self.store.id_of
-            for _ in range(100):
-                if mode == "group":
-                    found = self.lists.group(self.labels)
-                    if found is None:
-                        break
-                    entries = [(found[0], int(id_of[child])) for child in found[1]]
-                else:
-                    several = self.lists.entries(self.labels, MODES[mode])
-                    if several is None:
-                        break
-                    entries = [(int(item), int(id_of[several[1]])) for item in several[0]]
-                # What this annotator skipped goes to the back; the lists offer it to others when they are made again.
-                entries = [entry for entry in entries if entry not in skipped]
-                if entries:
-                    return entries
-            complete = self.lists.complete
-        if not complete:  # a sample was used up before all items were looked at: take another one
-            self.list_again(everything=False)
-            return self._pick(annotator, mode, skipped)
-        return self._last_resort(skipped, mode)
+    def _lease(self, annotator: str, mode: str, offers: list[list[Entry]]) -> list[list[Entry]]:
+        """What of some screens the annotator gets: a group wholly or not at all, of a grid what is free."""
+        if mode != "grid":
+            granted = self.leases.lease(annotator, offers)
+            return [entries for entries, free in zip(offers, granted, strict=True) if free]
+        flat = [entry for entries in offers for entry in entries]
+        free = dict(zip(flat, self.leases.lease(annotator, [[entry] for entry in flat]), strict=True))
+        kept = [[entry for entry in entries if free[entry]] for entries in offers]
+        return [entries for entries in kept if entries]
 
-    def _last_resort(self, skipped: set[tuple[int, int]], mode: str) -> list[tuple[int, int]] | None:
-        """Nothing else is left: what was skipped comes back, and what the lists let slip."""
-        taken = set(zip(*(part.tolist() for part in self.queue.taken()), strict=True))
+    def _offers(self, annotator: str, mode: str, skipped: set[Entry], count: int) -> list[list[Entry]]:
+        """Up to so many screens of entries, as items and stable concept ids."""
+        second = self.screens.group(self.leases.second_opinions(annotator, SECOND_OPINIONS), mode)
+        if second:
+            return second[:count]
+        offers: list[list[Entry]] = []
+        while len(offers) < count:
+            entries = self.questions.take(mode, skipped)
+            if entries is None:
+                break
+            offers.append(entries)
+        return offers or self._last_resort(skipped, mode)[:count]
+
+    def _last_resort(self, skipped: set[Entry], mode: str) -> list[list[Entry]]:
+        """Nothing else is left: what was skipped comes back, and what the list let slip."""
+        taken = set(zip(*(part.tolist() for part in self.leases.taken()), strict=True))
         number_of = self.store.number_of
         back = sorted(entry for entry in skipped - taken if entry[1] in number_of)
-        back = [e for e in back if self.labels.states(e[0], number_of[e[1]])[0, 0] == UNKNOWN]
-        if not back:
-            if time.monotonic() > self._list_again_at:
-                self.list_again(everything=True)
-            with self._lock:
-                found = self.lists.group(self.labels)
-            if found is None:
-                return None
-            back = [(found[0], int(self.store.id_of[child])) for child in found[1]]
-        return self.tasks.together(back, mode)[0]
+        back = [e for e in back if self.state.labels.states(e[0], number_of[e[1]])[0, 0] == UNKNOWN]
+        if back:
+            return self.screens.group(back, mode)
+        if not self.questions.outdated() and time.monotonic() < self._worth_again_at:
+            return []
+        start = time.monotonic()
+        self.questions.make(everything=True)
+        self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
+        entries = self.questions.take(mode, set())
+        return [] if entries is None else self.screens.group(entries, mode)
 
     def _used_up(self) -> bool:
         return self.budget is not None and self.store.count_answers() >= self.budget
@@ -170,100 +150,103 @@ class Service:
     # -- answering -----------------------------------------------------------------------------------------------------
 
     def answer(
-        self, key: str, annotator: str, answers: Sequence[dict[str, Any]], *, settles: bool = False
-    ) -> dict[str, Any]:
-        """Keep answers on disk, deduce, and let the model learn; the same key again changes nothing."""
-        annotator = _name(annotator)
-        entries = [self._entry(each) for each in answers]
-        if not entries or not key:
-            raise RamifyError("an answer needs a key of its own and at least one entry")
-        request = (key, annotator, entries)
-        ((events, new),) = self.store.record_all([request], model=self.model.version, settles=settles)
-        deduced = 0
-        if new:
-            deduced = self._apply([(item, concept) for item, concept, _ in entries])
-        return {"saved": len(events), "deduced": deduced, "events": [event.seq for event in events]}
+        self, key: str, annotator: str, answers: Sequence[tuple[int, int, str]], *, settles: bool = False
+    ) -> shapes.Saved:
+        """Keep answers (item, stable concept id, yes, no or skip) on disk, deduce, and let the model learn.
 
-    def undo(self, key: str, annotator: str) -> dict[str, Any]:
+        The same key again changes nothing.
+        """
+        annotator = check_name(annotator)
+        for item, concept, answer in answers:
+            self._check_answer(item, concept, answer)
+        if not answers or not key:
+            raise RamifyError("an answer needs a key of its own and at least one entry")
+        request = (key, annotator, answers)
+        ((events, new),) = self.store.record_all([request], model=self.state.model.version, settles=settles)
+        deduced = self._apply([(item, concept) for item, concept, _ in answers]) if new else 0
+        return shapes.Saved(saved=len(events), deduced=deduced, events=[event.seq for event in events])
+
+    def undo(self, key: str, annotator: str) -> shapes.Undone:
         """Take back the annotator's last screen; it is theirs to answer again."""
-        annotator = _name(annotator)
+        annotator = check_name(annotator)
         before = self.store.last_event()
         events = self.store.undo(key, annotator)
         entries = [(event.item, event.concept) for event in events]
-        task = None
+        screen = None
         if events and events[0].seq > before:
             self._apply(entries)
-            again = [entry for entry in entries if entry[1] in self._fine_ids()]
-            if again and all(self.queue.lease(annotator, [[entry] for entry in again])):
-                task = self.tasks.task("group", again, time.time() + self.queue.seconds)
-        undone = [{"item": item, "concept": concept} for item, concept in entries]
-        return {"undone": undone, "task": task}
+            again = [entry for entry in entries if self._is_open(entry)]
+            if again and all(self.leases.lease(annotator, [[entry] for entry in again])):
+                screen = self.screens.screen("group", again, time.time() + self.leases.seconds)
+        said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
+        undone = [
+            shapes.UndoneAnswer(item=event.item, concept=event.concept, answer=said[event.undoes])  # type: ignore[index,arg-type]
+            for event in events
+        ]
+        return shapes.Undone(undone=undone, task=screen)
 
-    def _apply(self, entries: Sequence[tuple[int, int]]) -> int:
-        """Bring the labels in line with the answers on disk; returns how many more entries are known by deduction."""
-        items, ids = np.array(entries, np.intp).T
-        values = self.store.values(items, ids)
-        with self._lock:  # labels and numbers of concepts change together
-            concepts = np.array([self.store.number_of[each] for each in ids.tolist()], np.intp)
-            unknown = self._unknown_of(items)
-            apply_values(self.labels, self.imported, items, concepts, values)
-            settled = unknown - self._unknown_of(items)
-            parents = self.labels.taxonomy.parents[concepts].tolist()
-        self.views.took(items, concepts, values)
-        self.meanwhile.took(sorted(set(items.tolist())), parents, len(entries))
-        return max(0, settled - int((values != UNKNOWN).sum()))
+    def _apply(self, entries: Sequence[Entry]) -> int:
+        """Bring everything in line with the answers on disk; returns how many more entries are known by deduction."""
+        change = self.state.apply(entries)
+        self._counted = False
+        yes = change.values == ANSWERS["yes"]
+        self.screens.remember(change.items[yes].tolist(), change.concepts[yes].tolist())
+        self.background.take_in(change)
+        return change.deduced
 
-    def _unknown_of(self, items: Index) -> int:
-        return int((self.labels.states(np.unique(items)) == UNKNOWN).sum())
-
-    def _entry(self, said: dict[str, Any]) -> tuple[int, int, str]:
-        item, concept, answer = said.get("item"), said.get("concept"), said.get("answer")
-        if not isinstance(item, int) or not 0 <= item < len(self.labels):
-            raise RamifyError(f"there is no item {item!r}: items are numbered 0 to {len(self.labels) - 1}")
+    def _check_answer(self, item: object, concept: object, answer: object) -> None:
+        count = len(self.state.labels)
+        if not isinstance(item, int) or not 0 <= item < count:
+            raise RamifyError(f"there is no item {item!r}: items are numbered 0 to {count - 1}")
         if concept not in self.store.number_of:
             raise RamifyError(f"there is no concept {concept!r}: see the taxonomy for their ids")
         if answer not in ANSWERS:
-            raise RamifyError(f"an answer is yes, no or skip, not {answer!r}")
-        return item, int(concept), str(answer)
+            raise RamifyError(f"an answer is {', '.join(ANSWERS)}, not {answer!r}")
 
-    def _fine_ids(self) -> set[int]:
-        contents = self.store.contents
-        return set(contents.id_of[contents.taxonomy.leaves].tolist())
+    def _is_open(self, entry: Entry) -> bool:
+        """Whether it is a question: not a coarse label that was called wrong, which nobody is asked about again."""
+        item, concept = entry
+        number = self.store.number_of[concept]
+        return int(self.state.labels.states(item, number)[0, 0]) == UNKNOWN
 
-    # -- showing: see ``Views`` ----------------------------------------------------------------------------------------
+    # -- showing -------------------------------------------------------------------------------------------------------
 
-    def history(self, annotator: str, limit: int = 10) -> list[dict[str, Any]]:
+    def history(self, annotator: str, limit: int = 10) -> list[shapes.PastAnswer]:
         """The annotator's last answers, newest first."""
-        return self.views.history(_name(annotator), limit)
+        if not 1 <= limit <= LONGEST_PAGE:
+            raise RamifyError(f"ask for 1 to {LONGEST_PAGE} answers at a time, not {limit}")
+        return self.views.history(check_name(annotator), limit)
 
-    def status(self, annotator: str | None = None) -> dict[str, Any]:
-        """Everything about how far the project is."""
-        return self.views.status(annotator)
+    def status(self) -> shapes.Status:
+        """How far the project is."""
+        problems = self.background.problems()
+        if self.state.model.problem is not None:
+            problems.append(shapes.Problem(what=self.state.model.problem, at=time.time()))
+        version = self.state.model.version
+        return status_of(self.store, self.tally(), budget=self.budget, version=version, problems=problems)
 
-    def taxonomy(self) -> list[dict[str, Any]]:
+    def taxonomy(self) -> list[shapes.Concept]:
         """All concepts in reading order."""
-        return self.views.taxonomy()
+        return taxonomy_of(self.store.contents)
 
-    def predictions(self, item: int) -> dict[str, Any]:
+    def predictions(self, item: int) -> shapes.KnownItem:
         """The state and the probability of every concept of an item."""
         return self.views.predictions(item)
 
-    def browse(self, **filters: Any) -> dict[str, Any]:
+    def browse(self, **filters: Any) -> shapes.Page:
         """Items by what is known or predicted of a concept, and by their id or text."""
         return self.views.browse(**filters)
 
-    def why(self, item: int, concept: int) -> dict[str, Any]:
+    def why(self, item: int, concept: int) -> shapes.Why:
         """The state of one entry, and the reasons for it."""
         return self.views.why(item, concept)
 
-    def review(self) -> dict[str, Any]:
+    def review(self) -> shapes.Review:
         """What somebody should look at."""
-        return self.views.review()
+        return self.views.review(self.tally())
 
     def picture(self, item: int) -> Path:
         """The file of an item's picture, which must lie in the image folder."""
-        if not 0 <= item < len(self.labels):
-            raise RamifyError(f"there is no item {item}")
         (found,) = self.store.items([item])
         images = self.store.setting("images")
         if found.picture is None or images is None:
@@ -274,69 +257,30 @@ class Service:
             raise RamifyError(f"the picture of item {found.id} is not in the image folder")
         return path
 
+    def tally(self) -> Tally:
+        """The newest counts; they are renewed in the background."""
+        return self._tally or self.count()
+
+    def count(self) -> Tally:
+        """Count everything again, if anything changed."""
+        if self._tally is None or not self._counted:
+            self._counted = True
+            labels = self.state.snapshot().labels
+            self._tally = Tally.of(labels)
+            if not self.screens.positives:
+                find_positives(labels, REMEMBERED, self.screens.remember)
+        return self._tally
+
     # -- training ------------------------------------------------------------------------------------------------------
 
-    def train(self) -> dict[str, Any]:
+    def train(self) -> shapes.TrainingStart:
         """Begin to train a new model in another process; the old one serves until the new one is there."""
         running = self.store.training()
-        with self._lock:
+        with self.state.lock:
             starting = self._process is not None and self._process.poll() is None
             if starting or (running is not None and running["running"]):
-                return {"started": False, "reason": "a model is being trained already"}
-            if self.features is None:
-                return {"started": False, "reason": "there are no features to learn from"}
+                return shapes.TrainingStart(started=False, reason="a model is being trained already")
+            if self.state.features is None:
+                return shapes.TrainingStart(started=False, reason="there are no features to learn from")
             self._process = training.start(self.store.folder)
-        return {"started": True, "reason": None}
-
-    def outdated(self) -> bool:
-        """Whether there are features to learn from that the model has not seen, or other concepts than it knows."""
-        model = self.model
-        return self.features is not None and (model.learner is None or model.upto < len(self.features))
-
-    # -- lists ---------------------------------------------------------------------------------------------------------
-
-    def list_again(self, *, everything: bool, rest: Rest = lambda worked: None) -> None:
-        """Make new lists; entries that are out with somebody are not on them."""
-        start = time.monotonic()
-        items, ids = self.queue.taken()
-        with self._lock:
-            contents, labels, model = self.store.contents, self.labels, self.model
-            self._seed += 1
-            seed = self._seed
-        id_of = contents.id_of
-        number = np.full(max(id_of.max(initial=0), ids.max(initial=0)) + 1, -1)
-        number[id_of] = np.arange(len(id_of))
-        excluded = (items * len(labels.taxonomy) + number[ids])[number[ids] >= 0]
-        upto = model.upto if model.seen is not None else len(labels)
-        told = model.evidence(labels)
-        lists = Lists.made(told, labels, model.answered(), excluded, seed, everything=everything, upto=upto, rest=rest)
-        with self._lock:
-            if contents is self.store.contents:  # else another process added or split meanwhile: new lists are coming
-                self.lists = lists
-                self.listed_whole = lists.complete
-                end = time.monotonic()
-                self._list_again_at = end + max(SOON, 10 * (end - start))
-
-
-def apply_values(labels: Labels, imported: Labels, items: Index, concepts: Index, values: NDArray[np.int8]) -> None:
-    """Record what people say, or take it back where they say nothing or disagree.
-
-    A person's answer about the very cell that was imported outranks the import: the coarse label was wrong.
-    """
-    own, rows = np.unique(items, return_inverse=True)
-    about, columns = np.unique(concepts, return_inverse=True)
-    was = imported.states(own, about)[rows, columns]
-    asserted = imported.sources(own, about)[rows, columns] == Source.IMPORTED
-    said = values != UNKNOWN
-    labels.retract(items[~said], concepts[~said], "annotated")
-    back, wrong = asserted & ~said, asserted & said & (was != values)
-    labels.record(items[back], concepts[back], was[back], "imported")
-    labels.retract(items[wrong], concepts[wrong], "imported")
-    labels.record(items[said], concepts[said], values[said], "annotated")
-
-
-def _name(annotator: str) -> str:
-    name = str(annotator).strip()
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise RamifyError(f"an annotator is a name of 1 to {LONGEST_NAME} letters, not {annotator!r}")
-    return name
+        return shapes.TrainingStart(started=True, reason=None)

@@ -1,16 +1,17 @@
-"""The shapes that travel over HTTP: what may be sent is bounded here, what comes back is described for other tools."""
+"""The shapes of what is asked of a served project and of what it returns: the same in Python and over HTTP."""
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+from ramify.labels.words import Answer, State
+from ramify.project.limits import LONGEST_NAME, MOST_ANSWERS, MOST_QUESTIONS, NAME
 
 ItemNumber = Annotated[int, Field(ge=0, lt=2**53, description="The number of an item, from 0 on.")]
 ConceptId = Annotated[int, Field(ge=0, lt=2**53, description="The stable id of a concept: see /api/taxonomy.")]
 Annotator = Annotated[
     str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=64, pattern=PRINTABLE),
+    StringConstraints(max_length=LONGEST_NAME, pattern=NAME),
     Field(description="The name of who answers.", examples=["Ada"]),
 ]
 Key = Annotated[
@@ -19,209 +20,351 @@ Key = Annotated[
     Field(description="Unique for this request: sent again, it is not counted twice.", examples=["3f1c9b52-7d1e"]),
 ]
 Mode = Literal["group", "single", "grid"]
-State = Literal["yes", "no", "unknown"]
 WantedState = Literal["yes", "no", "unknown", "disputed"]
-Said = Literal["yes", "no", "skip"]
+Source = Literal["unknown", "imported", "annotated", "deduced"]
+Rule = Literal["parent-irrelevant", "child-relevant", "no-child", "last-child"]
 
 
-class Wanted(BaseModel):
+class Shape(BaseModel):
+    """Exactly what is described, nothing else."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Request(BaseModel):
+    """What is sent: nothing else, and every value of its own kind ("1" is no number)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+# -- what is sent ------------------------------------------------------------------------------------------------------
+
+
+class Wanted(Request):
     """Which questions to hand out."""
 
-    model_config = ConfigDict(extra="forbid")
     annotator: Annotator
     mode: Mode = Field("group", description="All open children of one concept for one item, one entry, or 12 items.")
-    count: int = Field(1, ge=1, le=20)
+    count: int = Field(1, ge=1, le=MOST_QUESTIONS)
 
 
-class Answer(BaseModel):
+class Answered(Request):
     """One answered entry. A coarse concept answered 'no' says that the coarse label is wrong there."""
 
-    model_config = ConfigDict(extra="forbid")
     item: ItemNumber
     concept: ConceptId
-    answer: Said
+    answer: Answer
 
 
-class Answers(BaseModel):
+class Answers(Request):
     """The answers to one question, which are undone together."""
 
-    model_config = ConfigDict(extra="forbid")
     key: Key
     annotator: Annotator
-    answers: list[Answer] = Field(min_length=1, max_length=2000)
+    answers: list[Answered] = Field(min_length=1, max_length=MOST_ANSWERS)
     settles: bool = Field(False, description="Whether this ends a disagreement: it then counts above all others.")
 
 
-class Undo(BaseModel):
+class Undo(Request):
     """Takes back what the annotator answered last."""
 
-    model_config = ConfigDict(extra="forbid")
     key: Key
     annotator: Annotator
 
 
-class Problem(BaseModel):
-    """What every refused request gets."""
-
-    error: str = Field(description="One sentence: what is wrong and what to do.")
+# -- questions ---------------------------------------------------------------------------------------------------------
 
 
-class Open(BaseModel):
-    """A response that may carry more than is described."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Item(Open):
+class Item(Shape):
     """What is asked about."""
 
     item: int
     id: str
-    text: str | None = None
-    picture: str | None = Field(None, description="Where its picture is served.")
+    text: str | None
+    picture: str | None = Field(description="Where its picture is served.")
 
 
-class Asked(Open):
-    """An entry of a question."""
+class NamedConcept(Shape):
+    """A concept as people read it."""
 
-    item: int
     concept: int
     name: str
     path: str
-    description: str = ""
+    description: str
 
 
-class Example(Open):
+class AskedEntry(NamedConcept):
+    """An entry of a question."""
+
+    item: int
+
+
+class Example(Shape):
     """An item for which a concept is known to be relevant."""
 
     concept: int
     item: Item
 
 
-class Task(Open):
+class Screen(Shape):
     """One question on the screen, of one or more entries."""
 
     task: str
     mode: Mode
-    item: Item | None = None
-    items: list[Item] = Field([], description="In the grid mode.")
-    concept: int = Field(description="The asked concept; in the group mode the parent of the asked ones.")
+    item: Item
+    items: list[Item] = Field(description="In the grid mode.")
+    concept: int | None = Field(
+        description="The asked concept; in the group mode the parent of the asked ones, null where these are coarse."
+    )
     path: list[str]
-    description: str = ""
-    exhaustive: bool = Field(False, description="Whether one of the entries has to be relevant.")
-    entries: list[Asked]
-    examples: list[Example] = []
-    guess: dict[str, float] = Field({}, description="The model's probability of each entry, as 'item:concept'.")
-    model: int | None = None
+    description: str
+    exhaustive: bool = Field(description="Whether one of the entries has to be relevant.")
+    entries: list[AskedEntry]
+    examples: list[Example]
+    guess: dict[str, float] = Field(description="The model's probability of each entry, as 'item:concept'.")
+    model: int | None
     until: float = Field(description="When the lease ends, in seconds since 1970.")
 
 
-class Saved(Open):
+class Saved(Shape):
     """What became of the answers."""
 
     saved: int
-    deduced: int = 0
+    deduced: int
+    events: list[int] = Field(description="Their numbers in the list of all answers.")
 
 
-class Back(Open):
+class UndoneAnswer(Shape):
     """An entry whose answer was taken back."""
 
     item: int
     concept: int
-    answer: str | None = Field(None, description="What had been answered.")
+    answer: Answer = Field(description="What had been answered.")
 
 
-class Undone(Open):
+class Undone(Shape):
     """What was taken back; nothing, if there was nothing."""
 
-    undone: list[Back]
-    task: Task | None = None
+    undone: list[UndoneAnswer]
+    task: Screen | None = Field(description="The question again, for the annotator who took it back.")
 
 
-class Past(Open):
+class PastAnswer(Shape):
     """An answer that was given."""
 
     seq: int
     item: Item
     concept: int
     path: str
-    answer: str
+    answer: Answer
     at: float
-    undone: bool = False
+    undone: bool
 
 
-class Concept(Open):
+# -- what is known -----------------------------------------------------------------------------------------------------
+
+
+class Concept(NamedConcept):
     """A concept of the taxonomy."""
 
-    concept: int
-    name: str
-    path: str
-    parent: int | None = None
-    description: str = ""
-    exhaustive: bool = False
-    fine: bool = False
+    parent: int | None
+    exhaustive: bool
+    fine: bool
 
 
-class Entry(Open):
+class Entry(Shape):
     """What is known and believed of one concept of an item."""
 
     concept: int
     path: str
-    probability: float | None = None
+    fine: bool
+    probability: float | None
     state: State
-    source: str | None = None
-    disputed: bool = Field(False, description="Annotators disagree; an answer that settles ends it.")
+    source: Source
+    disputed: bool = Field(description="Annotators disagree; an answer that settles ends it.")
 
 
-class Known(Open):
+class KnownItem(Shape):
     """An item with its entries."""
 
     item: Item
     entries: list[Entry]
 
 
-class Page(Open):
-    """Some of the found items."""
+class Page(Shape):
+    """Some of the items that were looked for."""
 
     total: int
-    items: list[Known]
+    items: list[KnownItem]
 
 
-class Why(Open):
+class Statement(Shape):
+    """What one source says of one concept."""
+
+    concept: int
+    path: str
+    value: Literal["yes", "no"]
+    source: Literal["imported", "annotated"]
+
+
+class AnswerReason(Shape):
+    """Somebody answered, skipped, or took an answer back."""
+
+    kind: Literal["answer"] = "answer"
+    annotator: str
+    answer: Literal["yes", "no", "skip", "undo"]
+    at: float
+    settles: bool
+
+
+class ImportReason(Shape):
+    """It came with the data."""
+
+    kind: Literal["import"] = "import"
+    value: Literal["yes", "no"]
+
+
+class DeductionReason(Shape):
+    """It follows from what is known of another concept."""
+
+    kind: Literal["deduction"] = "deduction"
+    rule: Rule
+    concept: int
+    path: str
+
+
+class ContradictionReason(Shape):
+    """It is set aside, because these statements contradict each other."""
+
+    kind: Literal["contradiction"] = "contradiction"
+    said: list[Statement]
+
+
+Reason = Annotated[AnswerReason | ImportReason | DeductionReason | ContradictionReason, Field(discriminator="kind")]
+
+
+class Why(Shape):
     """Why an entry is known."""
 
     state: State
-    source: str | None = None
-    reasons: list[str] = []
+    source: Source
+    reasons: list[Reason]
 
 
-class Status(Open):
+# -- how far it is -----------------------------------------------------------------------------------------------------
+
+
+class ConceptCount(NamedConcept):
+    """How many items are yes, no and unknown of a concept."""
+
+    yes: int
+    no: int
+    unknown: int
+
+
+class ModelFacts(Shape):
+    """The model that is asked."""
+
+    version: int
+    learner: str | None
+    at: float
+    estimate: dict[str, float]
+
+
+class TrainingFacts(Shape):
+    """The newest training."""
+
+    running: bool
+    since: float
+    error: str | None
+
+
+class AnnotatorCount(Shape):
+    """What one annotator did."""
+
+    name: str
+    yes: int
+    no: int
+    skip: int
+    undone: int
+    agreement: float | None = Field(description="How often others said the same of the same entries.")
+
+
+class Problem(Shape):
+    """Something inside did not work; it goes away when it works again."""
+
+    what: str
+    at: float
+
+
+class Status(Shape):
     """How far the project is."""
 
     items: int
     answers: int
-    budget: int | None = None
+    budget: int | None
     unknown: int
+    concepts: list[ConceptCount]
+    model: ModelFacts | None
+    training: TrainingFacts | None
+    curve: list[dict[str, float]] = Field(description="Answers, and how good the model was thought to be then.")
+    next_100: dict[str, float] | None = Field(description="What 100 more answers would add, if things go on so.")
+    annotators: list[AnnotatorCount]
+    disagreements: int
+    contradictions: int
+    coarse_wrong: int
+    problems: list[Problem]
 
 
-class Review(Open):
+class Disagreement(Shape):
+    """An entry that annotators disagree about."""
+
+    item: Item
+    concept: int
+    path: str
+    answers: dict[str, Literal["yes", "no"]]
+
+
+class Contradiction(Shape):
+    """Statements about one item that cannot all be true."""
+
+    item: Item
+    said: list[Statement]
+
+
+class RefusedLabel(Shape):
+    """A coarse label that somebody called wrong."""
+
+    item: Item
+    concept: int
+    path: str
+    annotator: str
+
+
+class Review(Shape):
     """What people should look at again."""
 
-    disagreements: list[dict[str, object]] = []
-    contradictions: list[str | dict[str, object]] = []
-    coarse_wrong: list[dict[str, object]] = []
+    disagreements: list[Disagreement]
+    contradictions: list[Contradiction]
+    coarse_wrong: list[RefusedLabel]
 
 
-class Training(Open):
+class TrainingStart(Shape):
     """Whether a training was started, and why not."""
 
     started: bool
-    reason: str | None = None
+    reason: str | None
 
 
-class Project(BaseModel):
+class Project(Shape):
     """What is served."""
 
     project: str = Field(description="Its identity: send it as X-Ramify-Project to be refused by any other project.")
     name: str
     version: str
+
+
+class Refusal(Shape):
+    """What every refused request gets."""
+
+    error: str = Field(description="One sentence: what is wrong and what to do.")

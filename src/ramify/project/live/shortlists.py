@@ -1,127 +1,149 @@
-"""Asking one by one: short lists of the best groups, from which questions are taken while people answer."""
+"""The shortlist of a project: made by its strategy, and made again while people take questions from it."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from threading import RLock
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify.labels import UNKNOWN, Labels
-from ramify.strategies.base import Pool
-from ramify.strategies.evidence import Evidence
-from ramify.strategies.groups import Groups, Knowledge, Turns, list_groups
-from ramify.strategies.select import noise
+from ramify.noise import sample
+from ramify.project.limits import MODES
+from ramify.project.live.state import Snapshot, State
+from ramify.project.store.leases import Entry, Leases
+from ramify.strategies import Pool, RandomItems, Shortlist, Strategy, strategy_class
 from ramify.taxonomy import Index
 
-SAMPLE = 8192  # items from which the first lists are made, and from which it is estimated where answers matter
-BLOCK = 2048  # items that are looked at together: others wait for the labels meanwhile
-LENGTH = 512  # groups of each parent in a list
-LOW = 64  # with fewer left a list is renewed
+SAMPLE = 8192  # items from which the first list is made
+ROWS = 2048  # items that are looked at together: others wait for the labels meanwhile
+LENGTH = 4096  # questions in a list
+CONSIDERED = 512  # groups of each parent, where a strategy lists groups
+TRIES = 100  # screens passed over because the annotator skipped them, before another list is looked for
 
 Rest: TypeAlias = Callable[[float], None]
 
 
-class SharedLabels(Labels):
-    """Labels that one thread changes while others read: every read waits for the lock, for one block at a time."""
+def make_strategy(name: str) -> Strategy:
+    """A strategy for people who wait: of each parent it considers fewer groups.
 
-    def __init__(self, labels: Labels, lock: RLock) -> None:
-        self._take_over(labels.taxonomy, labels._store)
-        self._lock = lock
-
-    def states(self, items: Any = None, concepts: Any = None) -> NDArray[np.int8]:
-        """As for all labels."""
-        with self._lock:
-            return super().states(items, concepts)
-
-    def unknown(self, items: Any = None) -> tuple[Index, Index]:
-        """As for all labels."""
-        with self._lock:
-            return super().unknown(items)
-
-    def take(self, items: Any) -> Labels:
-        """As for all labels; what is taken belongs to nobody else."""
-        with self._lock:
-            return super().take(items)
+    >>> make_strategy("expected-gain").considered
+    512
+    """
+    strategy = strategy_class(name)()
+    if "considered" in strategy.get_params():
+        strategy.set_params(considered=CONSIDERED)
+    return strategy
 
 
-@dataclass
-class Lists:
-    """The best groups of each parent, and whose turn it is."""
+class Questions:
+    """What is asked next: a shortlist of a sample of the items at first, of all items a little later."""
 
-    groups: dict[int, Groups]
-    turns: Turns
-    complete: bool
-    """Made from the whole pool, not from a sample of it."""
+    def __init__(self, state: State, leases: Leases, strategy: Strategy) -> None:
+        self.state, self.leases, self.strategy = state, leases, strategy
+        self._seed = 0
+        self.make(everything=False)
 
-    @classmethod
-    def made(
-        cls,
-        told: Evidence,
-        labels: Labels,
-        answered: Index,
-        excluded: Index,
-        seed: int,
-        *,
-        everything: bool,
-        upto: int,
-        rest: Rest = lambda worked: None,
-    ) -> "Lists":
-        """From a sample of the items, which is quick, or from all; the model knows the first ``upto`` items.
+    def make(self, *, everything: bool, rest: Rest = lambda seconds: None) -> None:
+        """A new list, from a sample, which is quick, or from all items; what is out with somebody is not on it.
 
-        Excluded are entries as item * number of concepts + concept. ``rest`` is called now and then, with the seconds
-        that it worked since: answers come first.
+        ``rest`` is called now and then, with the seconds that it worked since: answers come first.
         """
-        numbers = np.arange(upto)
-        sample = np.sort(numbers[np.argsort(noise(seed, numbers))[:SAMPLE]])
-        pool = Pool(None, labels, np.unique(excluded))
-        knowledge = Knowledge.of(told, labels, sample, answered[answered < upto])
-        blocks: Iterable[tuple[Index, Index]] = _blocks(pool, upto, rest) if everything else [pool.entries(sample)]
-        groups = list_groups(told, knowledge, pool, LENGTH, seed, (b for b in blocks if len(b[0])))
-        turns = Turns({parent: each.count for parent, each in groups.items()}, seed)
-        return cls(groups, turns, everything or upto <= SAMPLE)
+        taken = self.leases.taken()
+        now = self.state.snapshot()
+        with self.state.lock:
+            self._seed += 1
+            self._changes = self.state.changes
+            strategy = self._strategy(now).set_params(random_state=self._seed)
+        size = len(now.labels) if now.model.learner is None else now.model.upto
+        everything = everything or size <= SAMPLE
+        answered = self.state.answered()
+        pool = Pool(
+            now.features,
+            now.labels,
+            _keys(now, *taken),
+            items=np.arange(size) if everything else np.sort(sample(self._seed, size, SAMPLE)),
+            cache=now.model.cache,
+            known_answered=answered[answered < size],
+            rows=ROWS,
+            rest=rest,
+        )
+        shortlist = strategy.shortlist(now.model.learner, pool, LENGTH)
+        with self.state.lock:
+            if now.contents is self.state.store.contents:  # else another process added or split: a new one is coming
+                self.shortlist: Shortlist = shortlist
+                self.complete = everything
 
-    def low(self) -> bool:
-        """Whether some parent's list is nearly used up while more of its groups are open."""
-        return any(len(each) < min(LOW, each.count) for each in self.groups.values())
+    def _strategy(self, now: Snapshot) -> Strategy:
+        """The project's own, or random items while there is no model that it could ask with."""
+        return RandomItems() if self.strategy.needs_learner and now.model.learner is None else self.strategy
 
-    def group(self, labels: Labels) -> tuple[int, Index] | None:
-        """An item and the children to ask of it, those that are still unknown."""
-        while (parent := self._turn()) is not None:
-            item, children, _ = self.groups[parent].take_best()
-            children = children[labels.states(item, children)[0] == UNKNOWN]
-            if len(children):
-                return item, children
+    def outdated(self) -> bool:
+        """Whether answers were given since the list was made: there may be new questions, below what was asked."""
+        return self._changes != self.state.changes
+
+    def take(self, mode: str, skipped: set[Entry]) -> list[Entry] | None:
+        """Entries that belong on one screen, as items and stable concept ids; None when nothing is left.
+
+        What the annotator skipped is passed over: it comes back at the end.
+        """
+        for remedy in ("sample", "everything", "nothing"):
+            with self.state.lock:
+                for _ in range(TRIES):
+                    entries = self._next(mode)
+                    if entries is None:
+                        break
+                    entries = [entry for entry in entries if entry not in skipped]
+                    if entries:
+                        return entries
+                if self.complete:
+                    return None
+            if remedy != "nothing":  # a sample was used up before all items were looked at
+                self.make(everything=remedy == "everything")
         return None
 
-    def entries(self, labels: Labels, count: int) -> tuple[Index, int] | None:
-        """Some items and one concept to ask of all of them."""
-        while (parent := self._turn()) is not None:
-            items, child = self.groups[parent].take_entries(count)
-            items = items[labels.states(items, child)[:, 0] == UNKNOWN]
-            if len(items):
-                return items, child
-        return None
-
-    def renew_noise(self, told: Evidence, parent: int) -> None:
-        """Take in what was learned since: foreseen answers teach less."""
-        if parent in self.groups:
-            groups = self.groups[parent]
-            groups.noise = told.look(groups.items).noise[:, groups.children]
-
-    def _turn(self) -> int | None:
-        while self.turns.at:
-            parent = self.turns.next()
-            if len(self.groups[parent]):
-                return parent
-            del self.turns.at[parent]
-        return None
+    def _next(self, mode: str) -> list[Entry] | None:
+        labels, id_of = self.state.labels, self.state.store.id_of
+        if mode == "group":
+            group = self.shortlist.take_group()
+            if group is None:
+                return None
+            item, asked = group[0], first_unknown(labels, *group)
+            return [(item, int(id_of[concept])) for concept in asked]
+        screen = self.shortlist.take_entries(MODES[mode])
+        if screen is None:
+            return None
+        items, concept = screen
+        levels = [first_unknown(labels, int(item), np.array([concept]), alone=True)[0] for item in items]
+        return [(int(item), int(id_of[level])) for item, level in zip(items, levels, strict=True) if level == levels[0]]
 
 
-def _blocks(pool: Pool, upto: int, rest: Rest) -> Iterator[tuple[Index, Index]]:
-    for first in range(0, upto, BLOCK):
-        start = time.monotonic()
-        yield pool.entries(slice(first, min(first + BLOCK, upto)))
-        rest(time.monotonic() - start)
+def first_unknown(labels: Labels, item: int, concepts: Index, *, alone: bool = False) -> Index:
+    """What to ask for some siblings: they, or the first of their ancestors that is unknown; from there down.
+
+    Nobody can say which dog it is before it is known to be one. Unknown siblings belong to it, unless ``alone``.
+
+    >>> from ramify.taxonomy import Taxonomy
+    >>> taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}})
+    >>> asked = first_unknown(Labels(taxonomy, [[1]]), 0, taxonomy.indices(["poodle", "pug"]))
+    >>> [taxonomy.names[concept] for concept in asked]
+    ['cat', 'dog']
+    """
+    taxonomy = labels.taxonomy
+    above = taxonomy.ancestors(int(concepts[0]))
+    unknown: Index = above[labels.states(item, above)[0] == UNKNOWN]
+    if alone:
+        return unknown[:1] if len(unknown) else concepts
+    level = unknown[0] if len(unknown) else concepts[0]
+    siblings = np.flatnonzero(taxonomy.parents == taxonomy.parents[level])
+    siblings = siblings[labels.states(item, siblings)[0] == UNKNOWN]
+    # Of the fine ones on their own level only those that were chosen: others may be out with somebody.
+    asked: Index = siblings[(siblings >= len(taxonomy.leaves)) | (len(unknown) > 0) | np.isin(siblings, concepts)]
+    return asked
+
+
+def _keys(now: Snapshot, items: Index, ids: Index) -> Index:
+    """Entries as strategies exclude them, from items and stable concept ids."""
+    id_of = now.contents.id_of
+    number = np.full(max(id_of.max(initial=0), ids.max(initial=0)) + 1, -1)
+    number[id_of] = np.arange(len(id_of))
+    known = number[ids] >= 0
+    return np.unique(items[known] * len(now.labels.taxonomy) + number[ids[known]])

@@ -3,15 +3,30 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+from threadpoolctl import threadpool_limits
+
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.learners import LEARNERS, Learner, Refine
-from ramify.project.live.cache import Seen
+from ramify.learners import Learner
+from ramify.learners.cache import Cache
 from ramify.project.store.store import Store
+from ramify.project.transfer.learned import make_learner
+
+LOWEST_PRIORITY = 19
+
+
+def choose_learner(store: Store, name: str, parameters: dict[str, Any]) -> None:
+    """Say who learns from now on, and with which settings."""
+    make_learner(name, **parameters)
+    store.set_setting("learner", name)
+    store.set_setting("parameters", parameters)
 
 
 def train(store: Store, *, verbose: bool = False) -> int:
@@ -19,18 +34,8 @@ def train(store: Store, *, verbose: bool = False) -> int:
 
     The database says that it is being done, and how it ended.
     """
-    running = store.training()
-    if running is not None and running["running"]:
-        raise RamifyError(f"{store.folder}: process {running['pid']} is training a model already: wait for it")
-    number = store.training_started(os.getpid())
-    try:
-        version = _train(store, verbose)
-    except BaseException as error:
-        told = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
-        store.training_finished(number, told)
-        raise
-    store.training_finished(number)
-    return version
+    with store.trainings.begin(), one_thread():
+        return _train(store, verbose)
 
 
 def _train(store: Store, verbose: bool) -> int:
@@ -38,35 +43,38 @@ def _train(store: Store, verbose: bool) -> int:
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
     labels = store.labels()
-    learner = make_learner(store.setting("learner", "refine"), verbose=verbose)
+    learner = make_learner(store.setting("learner", "refine"), **store.setting("parameters", {}))
+    shows = "verbose" in learner.get_params()
+    if shows:
+        learner.set_params(verbose=verbose)
     learner.fit(features, labels)
-    if verbose:
+    if shows:
         learner.set_params(verbose=False)  # of whoever loads it
     return store.new_model(partial(_write, learner, features, labels))
 
 
-def make_learner(name: str, *, verbose: bool = False) -> Learner:
-    """A project's learner: always the same seed, so that training again gives the same model."""
-    if name not in LEARNERS or name == "all-labels":
-        known = ", ".join(each for each in LEARNERS if each != "all-labels")
-        raise RamifyError(f"there is no learner {name!r}: choose among {known}")
-    learner = LEARNERS[name](random_state=0)
-    if "verbose" in learner.get_params():
-        learner.set_params(verbose=verbose)
-    return learner
-
-
 def _write(learner: Learner, features: Any, labels: Labels, folder: Path) -> dict[str, Any]:
     learner.save(folder / "learner")
-    Seen.write(learner, features, labels, folder)
-    estimate = learner.estimate() if isinstance(learner, Refine) else {}
-    return {"learner": learner.name, "estimate": estimate, "items": len(labels)}
+    Cache.write(folder, learner.to_cache(features, labels), len(labels))
+    return {"learner": learner.name, "estimate": learner.estimate()}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for what calculates: nets as small as these lose more by sharing a busy machine than they gain."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """Begin training in another process, on one thread and with low priority: answering must stay quick."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "ramify.project.live.training", str(folder)],
         env=environment,
         stdout=subprocess.DEVNULL,
@@ -75,11 +83,13 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
         # Ctrl-C in the server's terminal is not meant for it; in another session, Linux would ignore its low priority.
         process_group=0,
     )
+    with suppress(OSError):  # it may have ended already
+        os.setpriority(os.PRIO_PROCESS, process.pid, LOWEST_PRIORITY)
+    return process
 
 
 def main(folder: str) -> int:
     """Train; how it went stands in the database, for the service that waits."""
-    os.nice(19)
     with Store(folder) as store:
         try:
             train(store)

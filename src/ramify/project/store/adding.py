@@ -1,6 +1,7 @@
 """Adding items and splitting concepts, all or nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,12 +12,12 @@ from sqlalchemy import select
 
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
-from ramify.files import whole_file
+from ramify.files import disk_troubles, whole_file
 from ramify.labels import Labels, Source
-from ramify.project.store.database import chunks
-from ramify.project.store.items import name_concepts, put, sound
-from ramify.project.store.revisions import CanChange, OutdatedError
-from ramify.project.store.schema import items
+from ramify.project.store.database import chunks, intact
+from ramify.project.store.items import Items, name_concepts, put, sound
+from ramify.project.store.revisions import OutdatedError, new_array, new_number, next_contents
+from ramify.project.store.schema import items as table
 from ramify.taxonomy import ConceptRef, Index
 
 BLOCK = 1 << 22  # numbers copied or compared at once
@@ -27,137 +28,137 @@ Row: TypeAlias = tuple[str, str | None, str | None]
 """An item's id, text and picture."""
 
 
-class CanGrow(CanChange):
-    """The part of a store that takes in new items and finer concepts."""
+def add(
+    items: Items,
+    ids: Iterable[str],
+    texts: Sequence[str | None] | None,
+    pictures: Sequence[str | None] | None,
+    features: Any,
+    labels: Labels,
+) -> tuple[int, int]:
+    """Add items with what is known of them, all or nothing; returns how many are new, and how many were there.
 
-    def add(
-        self,
-        ids: Iterable[str],
-        texts: Sequence[str | None] | None,
-        pictures: Sequence[str | None] | None,
-        features: Any,
-        labels: Labels,
-    ) -> tuple[int, int]:
-        """Add items with what is known of them, all or nothing; returns how many are new, and how many were there.
+    An item that is there already, with the same text, picture and features (or without saying them again), stays
+    as it is; what the labels say of it replaces what was imported of the same entries before.
+    """
+    names = [str(name) for name in ids]
+    rows = list(zip(names, _column(names, texts, "texts"), _column(names, pictures, "pictures"), strict=True))
+    _check_rows(rows)
+    features = None if features is None else as_features(features)
+    _check_length("sets of labels", len(labels), names)
+    if features is not None:
+        _check_length("rows of features", features.shape[0], names)
+    while True:
+        items.refresh()
+        with suppress(OutdatedError), disk_troubles(items.folder, "nothing was changed"):
+            return _add(items, rows, features, labels)
 
-        An item that is there already, with the same text, picture and features (or without saying them again), stays
-        as it is; what the labels say of it replaces what was imported of the same entries before.
-        """
-        listed = [str(one) for one in ids]
-        rows = list(zip(listed, _column(listed, texts, "texts"), _column(listed, pictures, "pictures"), strict=True))
-        _check_rows(rows)
-        features = None if features is None else as_features(features)
-        _check_length("sets of labels", len(labels), listed)
-        if features is not None:
-            _check_length("rows of features", features.shape[0], listed)
-        while True:
-            self.refresh()
-            try:
-                return self._add(rows, features, labels)
-            except OutdatedError:
-                continue
 
-    def _add(self, rows: list[Row], features: Any, labels: Labels) -> tuple[int, int]:
-        contents = self.contents
-        if labels.taxonomy != contents.taxonomy:
-            raise RamifyError("the labels are of another taxonomy than the project: read them with the project's own")
-        place = self._places(rows)
-        old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
-        kept, imported = self.features(), self.imported()
-        if self.contents is not contents or place.max(initial=-1) >= contents.items:
-            raise OutdatedError
-        self._check_features(contents.items, kept, features, place)
-        merged = _merged(imported, labels, place)
-        rewrite = features is not None and (len(new) or kept is None) and len(rows)
-        if merged is None and not rewrite:
-            return 0, len(old)
-        with self._new_number() as number:
-            named: dict[str, Any] = {"items": contents.items + len(new)}
-            if merged is not None:
-                named["imported"] = f"imported-{number}.npz"
-                merged.save(self.folder / named["imported"])
-            if rewrite:
-                named["features"] = f"features-{number}.npy"
-                added = np.concatenate([old[np.argsort(place[old])], new]) if kept is None else new
-                _write_features(self.folder / named["features"], kept, features, added)
-            with self._next_contents(contents) as connection:
-                for part in chunks(new.tolist(), INSERTED):
-                    first = contents.items + int(np.searchsorted(new, part[0]))
-                    connection.exec_driver_sql(
-                        "INSERT INTO items (number, id, text, picture) VALUES (?, ?, ?, ?)",
-                        [(item, *rows[row]) for item, row in enumerate(part, start=first)],
-                    )
-                for key, value in named.items():
-                    put(connection, key, value)
-        return len(new), len(old)
-
-    def _places(self, rows: list[Row]) -> Index:
-        """The number of each item that is there already, -1 for a new one; refuses another text or picture."""
-        place = np.full(len(rows), -1, np.intp)
-        row_of = {one: number for number, (one, *_) in enumerate(rows)}
-        there = select(items.c.id, items.c.number, items.c.text, items.c.picture)
-        queries = [there]  # all items at once, where most of them would be looked up anyway
-        if len(rows) < len(self) // 10:
-            queries = [there.where(items.c.id.in_(part)) for part in chunks(list(row_of))]
-        with self.database.read() as connection:
-            for query in queries:
-                for one, number, *shown in connection.execution_options(yield_per=INSERTED).execute(query):
-                    row = row_of.get(one)
-                    if row is not None:
-                        place[row] = number
-                        for what, said, kept in zip(("text", "picture"), rows[row][1:], shown, strict=True):
-                            if said is not None and said != kept:
-                                raise _another(one, f"another {what}")
-        return place
-
-    def _check_features(self, count: int, kept: NDArray[np.float32] | None, features: Any, place: Index) -> None:
-        old = np.flatnonzero(place >= 0)
-        if features is None:
-            if kept is not None and len(old) < len(place):
-                raise RamifyError(f"the items of the project have {kept.shape[1]} features: give the new ones as many")
-        elif kept is None:
-            if len(old) < count:
-                raise RamifyError(
-                    f"the {count} items of the project have no features: leave them out for the new ones too, "
-                    "or add all of them again, with theirs"
+def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[int, int]:
+    contents = items.contents
+    if labels.taxonomy != contents.taxonomy:
+        raise RamifyError("the labels are of another taxonomy than the project: read them with the project's own")
+    place = _places(items, rows)
+    old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
+    kept, imported = items.features(), items.imported()
+    if items.contents is not contents or place.max(initial=-1) >= contents.items:
+        raise OutdatedError
+    _check_features(items, kept, features, place)
+    merged = _merged(imported, labels, place)
+    rewrite = features is not None and (len(new) or kept is None) and len(rows)
+    if merged is None and not rewrite:
+        return 0, len(old)
+    with new_number(items) as number:
+        named: dict[str, Any] = {"items": contents.items + len(new)}
+        if merged is not None:
+            named["imported"] = f"imported-{number}.npz"
+            merged.save(items.folder / named["imported"])
+        if rewrite:
+            named["features"] = f"features-{number}.npy"
+            added = np.concatenate([old[np.argsort(place[old])], new]) if kept is None else new
+            _write_features(items.folder / named["features"], kept, features, added)
+        with next_contents(items, contents) as connection:
+            for part in chunks(new.tolist(), INSERTED):
+                first = contents.items + int(np.searchsorted(new, part[0]))
+                connection.exec_driver_sql(
+                    "INSERT INTO items (number, id, text, picture) VALUES (?, ?, ?, ?)",
+                    [(item, *rows[row]) for item, row in enumerate(part, start=first)],
                 )
-        elif kept.shape[1] != features.shape[1]:
+            for key, value in named.items():
+                put(connection, key, value)
+    return len(new), len(old)
+
+
+def _places(items: Items, rows: list[Row]) -> Index:
+    """The number of each item that is there already, -1 for a new one; refuses another text or picture."""
+    place = np.full(len(rows), -1, np.intp)
+    row_of = {name: number for number, (name, *_) in enumerate(rows)}
+    there = select(table.c.id, table.c.number, table.c.text, table.c.picture)
+    queries = [there]  # all items at once, where most of them would be looked up anyway
+    if len(rows) < len(items) // 10:
+        queries = [there.where(table.c.id.in_(part)) for part in chunks(list(row_of))]
+    with items.database.read() as connection:
+        for query in queries:
+            for name, number, *shown in connection.execution_options(yield_per=INSERTED).execute(query):
+                row = row_of.get(name)
+                if row is not None:
+                    with intact("the list of items"):
+                        place[row] = number
+                    for what, said, kept in zip(("text", "picture"), rows[row][1:], shown, strict=True):
+                        if said is not None and said != kept:
+                            raise _another(name, f"another {what}")
+    return place
+
+
+def _check_features(items: Items, kept: NDArray[np.float32] | None, features: Any, place: Index) -> None:
+    old = np.flatnonzero(place >= 0)
+    if features is None:
+        if kept is not None and len(old) < len(place):
+            raise RamifyError(f"the items of the project have {kept.shape[1]} features: give the new ones as many")
+    elif kept is None:
+        if len(old) < len(items):
             raise RamifyError(
-                f"the new items have {features.shape[1]} features, those of the project {kept.shape[1]}: give as many"
+                f"the {len(items)} items of the project have no features: leave them out for the new ones too, "
+                "or add all of them again, with theirs"
             )
-        else:
-            for numbers in chunks(old.tolist(), _rows_at_once(kept.shape[1])):
-                part = np.array(numbers, np.intp)
-                there, said = kept[place[part]], _dense(features[part])
-                close = np.abs(there - said) <= CLOSE * np.abs(there).max(axis=1, keepdims=True, initial=1e-9)
-                if not close.all():
-                    raise _another(self.items(place[part[np.argmin(close.all(axis=1))]])[0].id, "other features")
+    elif kept.shape[1] != features.shape[1]:
+        raise RamifyError(
+            f"the new items have {features.shape[1]} features, those of the project {kept.shape[1]}: give as many"
+        )
+    else:
+        for numbers in chunks(old.tolist(), _rows_at_once(kept.shape[1])):
+            part = np.array(numbers, np.intp)
+            there, said = kept[place[part]], _dense(features[part])
+            close = np.abs(there - said) <= CLOSE * np.abs(there).max(axis=1, keepdims=True, initial=1e-9)
+            if not close.all():
+                raise _another(items.items(place[part[np.argmin(close.all(axis=1))]])[0].id, "other features")
 
-    def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
-        """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known.
 
-        The ids of all concepts stay what they are, the finer ones get new ids.
-        """
-        finer = list(finer)
-        self.refresh()
-        path = self.taxonomy.path(concept)
-        while True:
-            try:
-                return self._split(path, finer, exhaustive)
-            except OutdatedError:
-                self.refresh()
+def split(items: Items, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
+    """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known.
 
-    def _split(self, path: str, finer: list[str], exhaustive: bool) -> None:
-        contents, imported = self.contents, self.imported()
-        if self.contents is not contents:
-            raise OutdatedError
-        taxonomy, moved = contents.taxonomy.split(path, finer, exhaustive=exhaustive)
-        with self._new_number() as number:
-            name = f"imported-{number}.npz"
-            imported.migrate(taxonomy, moved).save(self.folder / name)
-            with self._next_contents(contents) as connection:
-                name_concepts(connection, taxonomy, [taxonomy.path(n) for n in taxonomy.children(path)])
-                put(connection, "imported", name)
+    The ids of all concepts stay what they are, the finer ones get new ids.
+    """
+    finer = list(finer)
+    items.refresh()
+    path = items.contents.taxonomy.path(concept)
+    while True:
+        with suppress(OutdatedError), disk_troubles(items.folder, "nothing was changed"):
+            return _split(items, path, finer, exhaustive)
+        items.refresh()
+
+
+def _split(items: Items, path: str, finer: list[str], exhaustive: bool) -> None:
+    contents, imported = items.contents, items.imported()
+    if items.contents is not contents:
+        raise OutdatedError
+    taxonomy, moved = contents.taxonomy.split(path, finer, exhaustive=exhaustive)
+    with new_number(items) as number:
+        name = f"imported-{number}.npz"
+        imported.migrate(taxonomy, moved).save(items.folder / name)
+        with next_contents(items, contents) as connection:
+            name_concepts(connection, taxonomy, [taxonomy.path(n) for n in taxonomy.children(path)])
+            put(connection, "imported", name)
 
 
 def _column(ids: list[str], values: Sequence[str | None] | None, what: str) -> Sequence[str | None]:
@@ -174,22 +175,22 @@ def _check_length(what: str, count: int, ids: list[str]) -> None:
 
 def _check_rows(rows: list[Row]) -> None:
     seen: dict[str, int] = {}
-    for number, (one, *shown) in enumerate(rows):
-        if not one.strip() or "\0" in one or not sound(one):
-            raise RamifyError(f"row {number}: {one!r} cannot be an id: give readable text that is not empty")
-        if one in seen:
-            raise RamifyError(f"rows {seen[one]} and {number} have the same id {one!r}: give each item its own")
-        seen[one] = number
+    for number, (name, *shown) in enumerate(rows):
+        if not name.strip() or "\0" in name or not sound(name):
+            raise RamifyError(f"row {number}: {name!r} cannot be an id: give readable text that is not empty")
+        if name in seen:
+            raise RamifyError(f"rows {seen[name]} and {number} have the same id {name!r}: give each item its own")
+        seen[name] = number
         for text in shown:
             if text is not None and not (isinstance(text, str) and sound(text)):
                 raise RamifyError(
-                    f"the item {one!r} has a text or picture that is not readable text: mend its encoding"
+                    f"the item {name!r} has a text or picture that is not readable text: mend its encoding"
                 )
 
 
-def _another(one: str, what: str) -> RamifyError:
+def _another(name: str, what: str) -> RamifyError:
     return RamifyError(
-        f"the item {one!r} is in the project already, with {what}: give the new one another id, or leave it out"
+        f"the item {name!r} is in the project already, with {what}: give the new one another id, or leave it out"
     )
 
 
@@ -221,7 +222,7 @@ def _write_features(path: Path, kept: NDArray[np.float32] | None, features: Any,
     before = 0 if kept is None else len(kept)
     with whole_file(path) as draft:
         shape = (before + len(added), features.shape[1])
-        written = np.lib.format.open_memmap(draft, mode="w+", dtype=np.float32, shape=shape)
+        written = new_array(draft, np.float32, shape)
         for first, block in _blocks(kept, features, added):
             written[first : first + len(block)] = block
         written.flush()

@@ -57,8 +57,8 @@ class Agreement:
         stride = int(max(self.concepts.max(initial=0), concepts.max(initial=0))) + 1
         keys, wanted = self.items * stride + self.concepts, items * stride + concepts
         place = np.searchsorted(keys, wanted)
-        found = np.append(keys, -1)[place] == wanted
-        return np.where(found, np.append(self.values, UNKNOWN)[place], UNKNOWN).astype(np.int8)
+        answered = np.append(keys, -1)[place] == wanted
+        return np.where(answered, np.append(self.values, UNKNOWN)[place], UNKNOWN).astype(np.int8)
 
     def disagreements(self) -> list[tuple[int, int, dict[int, int]]]:
         """The entries that annotators disagree about and nobody settled: item, concept, what each says."""
@@ -74,13 +74,13 @@ def agreed(said: Opinions) -> Agreement:
     stride = int(said.concepts.max(initial=0)) + 1
     keys, lines = np.unique(said.items * stride + said.concepts, return_inverse=True)
     items, concepts = np.divmod(keys, stride)
-    latest = _last_of_each(lines * (int(said.annotators.max(initial=0)) + 1) + said.annotators)
+    latest = _last_places(lines * (int(said.annotators.max(initial=0)) + 1) + said.annotators)
     yes = np.bincount(lines[latest], said.values[latest] == RELEVANT, minlength=len(keys)) > 0
     no = np.bincount(lines[latest], said.values[latest] == IRRELEVANT, minlength=len(keys)) > 0
     values = np.where(yes & no, UNKNOWN, np.where(yes, RELEVANT, IRRELEVANT)).astype(np.int8)
     settled = np.zeros(len(keys), np.bool_)
     settling = np.flatnonzero(said.settles)
-    settling = settling[_last_of_each(lines[settling])]
+    settling = settling[_last_places(lines[settling])]
     settled[lines[settling]] = True
     values[lines[settling]] = said.values[settling]
     return Agreement(items, concepts, values, settled, said.some(latest), lines[latest])
@@ -100,7 +100,7 @@ def agreement_of_annotators(said: Opinions) -> dict[int, float]:
     return {who: float(agreeing[who] / others[who]) for who in np.flatnonzero(others).tolist()}
 
 
-def _last_of_each(keys: Index) -> Index:
+def _last_places(keys: Index) -> Index:
     """Where each different key stands for the last time, in ascending order."""
     _, from_end = np.unique(keys[::-1], return_index=True)
     return np.sort(len(keys) - 1 - from_end)

@@ -1,26 +1,29 @@
-"""Answers: events that are only ever added, and what follows from those that stand."""
+"""Answers: events that are only ever added; an answer taken back is one more event."""
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from ramify.errors import RamifyError
-from ramify.project.store.database import quickly
-from ramify.project.store.items import HasContents, get
-from ramify.project.store.schema import NOT_UNDONE, concepts, events, leases
+from ramify.labels import ANSWERS
+from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
+from ramify.project.store.database import chunks, intact, of_kinds, quickly
+from ramify.project.store.items import Items, get
+from ramify.project.store.leases import end_leases
+from ramify.project.store.schema import NOT_UNDONE, UNDO, concepts, events
 
-ANSWERS = ("yes", "no", "skip")
-LONGEST = 200  # characters of a key or a name
+Answered: TypeAlias = tuple[int, int, str]
+"""An item, a concept's stable id, and yes, no or skip."""
+Request: TypeAlias = tuple[str, str, Sequence[Answered]]
+"""A key of its own, the annotator, and answers that are kept together."""
+
 PAGE = 10_000  # events read at once
 NEWEST = select(func.coalesce(func.max(events.c.seq), 0))
 ADD = events.insert()
 GIVEN = ("key", "at", "annotator", "item", "concept", "answer", "undoes", "model", "settles")
-END_OWN = delete(leases).where(
-    leases.c.annotator == bindparam("who"), leases.c.item == bindparam("of"), leases.c.concept == bindparam("about")
-)
 OF_KEY = select(events).where(events.c.key == bindparam("wanted")).order_by(events.c.seq)
 
 
@@ -40,34 +43,23 @@ class Event:
     settles: bool
 
 
-class HasAnswers(HasContents):
+KINDS = (int, str, float, str, int, int, str, int | None, int | None, bool)
+"""What the columns of an event hold, unless the file is damaged."""
+
+
+class Answers:
     """The part of a store that keeps answers; items are numbers, concepts stable ids."""
 
+    def __init__(self, items: Items) -> None:
+        self.items, self.database = items, items.database
+
     def record(
-        self,
-        key: str,
-        annotator: str,
-        answers: Sequence[tuple[int, int, str]],
-        *,
-        model: int | None = None,
-        settles: bool = False,
-    ) -> list[Event]:
-        """Keep answers (item, concept, "yes", "no" or "skip") and end the annotator's leases on them, all or nothing.
-
-        A request that is sent again under the same key changes nothing and returns the first events.
-        """
-        return self.record_all([(key, annotator, answers)], model=model, settles=settles)[0][0]
-
-    def record_all(
-        self,
-        requests: Iterable[tuple[str, str, Sequence[tuple[int, int, str]]]],
-        *,
-        model: int | None = None,
-        settles: bool = False,
+        self, requests: Iterable[Request], *, model: int | None = None, settles: bool = False
     ) -> list[tuple[list[Event], bool]]:
-        """Keep several requests, each a key, an annotator and answers: all of them or none.
+        """Keep the answers of requests, and end the annotators' leases on them: all of it or nothing.
 
-        Returns the events of each, and whether they are new.
+        A request that is sent again under the same key changes nothing and returns the first events. Returns the events
+        of every request, and whether they are new.
         """
         with self.database.write() as connection:
             return [self._record(connection, *request, model, settles) for request in requests]
@@ -77,12 +69,11 @@ class HasAnswers(HasContents):
         connection: Connection,
         key: str,
         annotator: str,
-        answers: Sequence[tuple[int, int, str]],
+        answers: Sequence[Answered],
         model: int | None,
         settles: bool,
     ) -> tuple[list[Event], bool]:
-        _check_name("the key of a request", key)
-        _check_name("an annotator's name", annotator)
+        _check_names(key, annotator)
         known = _of_key(connection, key)
         if known:
             said = {(event.item, event.concept, event.answer) for event in known}
@@ -102,21 +93,20 @@ class HasAnswers(HasContents):
 
         What was answered before counts again. The same key again changes nothing and returns the first events.
         """
-        _check_name("the key of a request", key)
-        _check_name("an annotator's name", annotator)
+        _check_names(key, annotator)
         with self.database.write() as connection:
             known = _of_key(connection, key)
             if known:
-                if any(event.answer != "undo" or event.annotator != annotator for event in known):
+                if any(event.answer != UNDO or event.annotator != annotator for event in known):
                     raise _key_taken(key)
                 return known
-            standing = select(events).where(events.c.annotator == annotator, events.c.answer != "undo", NOT_UNDONE)
+            standing = select(events).where(events.c.annotator == annotator, events.c.answer != UNDO, NOT_UNDONE)
             last = connection.execute(standing.order_by(events.c.seq.desc()).limit(1)).one_or_none()
             if last is None:
                 return []
             common = {"key": key, "at": time.time(), "annotator": annotator, "model": None, "settles": False}
             undoing = [
-                {"item": event.item, "concept": event.concept, "answer": "undo", "undoes": event.seq}
+                {"item": event.item, "concept": event.concept, "answer": UNDO, "undoes": event.seq}
                 for event in _of_key(connection, last.key)
             ]
             _add(connection, common, undoing)
@@ -129,31 +119,41 @@ class HasAnswers(HasContents):
         wanted = select(events)
         if annotator is not None:
             wanted = wanted.where(events.c.annotator == annotator)
-        found: list[Event] = []
+        listed: list[Event] = []
         with self.database.read() as connection:
             if last is not None:
                 newest = wanted.where(events.c.seq > after).order_by(events.c.seq.desc()).limit(last)
                 return [_event(row) for row in connection.execute(newest)][::-1]
             while True:
                 page = connection.execute(wanted.where(events.c.seq > after).order_by(events.c.seq).limit(PAGE)).all()
-                found.extend(map(_event, page))
+                listed.extend(map(_event, page))
                 if len(page) < PAGE:
-                    return found
-                after = found[-1].seq
+                    return listed
+                after = listed[-1].seq
 
-    def events_about(self, item: int, concept: int) -> list[Event]:
-        """All events about one entry, oldest first."""
-        about = select(events).where(events.c.item == item, events.c.concept == concept).order_by(events.c.seq)
+    def at(self, seqs: Iterable[int | None]) -> list[Event]:
+        """The events with these sequence numbers, oldest first: what an undo took back, for one."""
+        wanted = sorted({seq for seq in seqs if seq is not None})
         with self.database.read() as connection:
-            return [_event(row) for row in connection.execute(about)]
+            return [
+                _event(row)
+                for part in chunks(wanted)
+                for row in connection.execute(select(events).where(events.c.seq.in_(part)).order_by(events.c.seq))
+            ]
 
-    def last_event(self) -> int:
+    def about(self, item: int, concept: int) -> list[Event]:
+        """All events about one entry, oldest first."""
+        of_entry = select(events).where(events.c.item == item, events.c.concept == concept).order_by(events.c.seq)
+        with self.database.read() as connection:
+            return [_event(row) for row in connection.execute(of_entry)]
+
+    def last(self) -> int:
         """The sequence number of the newest event, 0 before the first."""
         with self.database.read() as connection:
             return int(connection.execute(NEWEST).scalar_one())
 
-    def _check_answers(self, connection: Connection, answers: Sequence[tuple[int, int, str]]) -> None:
-        count, ids = self.contents.items, self.contents.number_of
+    def _check_answers(self, connection: Connection, answers: Sequence[Answered]) -> None:
+        count, ids = self.items.contents.items, self.items.contents.number_of
         if any(item not in range(count) or concept not in ids for item, concept, _ in answers):
             # Another process may have added them: look into the database.
             count = get(connection, "items")
@@ -171,33 +171,30 @@ class HasAnswers(HasContents):
             raise RamifyError(f"item {item}, concept {concept} is answered twice in one request: answer it once")
 
 
-def end_leases(connection: Connection, annotator: str, entries: Sequence[tuple[int, int]]) -> None:
-    """Delete the annotator's leases on some entries."""
-    if entries:
-        quickly(connection, END_OWN, *({"who": annotator, "of": item, "about": concept} for item, concept in entries))
-
-
-def _add(connection: Connection, common: dict[str, Any], each: Sequence[dict[str, Any]]) -> None:
-    quickly(connection, ADD, *({**common, **one} for one in each), columns=GIVEN)
+def _add(connection: Connection, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    quickly(connection, ADD, *({**common, **row} for row in rows), columns=GIVEN)
 
 
 def _of_key(connection: Connection, key: str) -> list[Event]:
-    return [_event_of(row) for row in quickly(connection, OF_KEY, {"wanted": key})]
+    return [_event(row) for row in quickly(connection, OF_KEY, {"wanted": key})]
 
 
-def _event_of(row: tuple[Any, ...]) -> Event:
-    found = Event(*row)
-    return replace(found, settles=bool(found.settles))
-
-
-def _event(row: Any) -> Event:
-    return Event(**row._mapping)
+def _event(row: Sequence[Any]) -> Event:
+    with intact("an event"):
+        event = Event(*of_kinds((*row[:-1], bool(row[-1])), *KINDS))
+        if event.answer not in (*ANSWERS, UNDO):
+            raise ValueError(f"{event.answer!r} is no answer")
+        return event
 
 
 def _key_taken(key: str) -> RamifyError:
     return RamifyError(f"the key {key!r} was used for another request: each request needs a key of its own")
 
 
-def _check_name(what: str, name: str) -> None:
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST or not name.isprintable():
-        raise RamifyError(f"{what} is printable text of 1 to {LONGEST} characters, not {name!r}")
+def _check_names(key: str, annotator: str) -> None:
+    for what, name, longest in (
+        ("the key of a request", key, LONGEST_KEY),
+        ("an annotator's name", annotator, LONGEST_NAME),
+    ):
+        if not isinstance(name, str) or not name.strip() or len(name) > longest or not name.isprintable():
+            raise RamifyError(f"{what} is printable text of 1 to {longest} characters, not {name!r}")

@@ -3,122 +3,218 @@
 Pictures are not in it: they stay in the folder of pictures that the user named.
 """
 
+import errno
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from ramify.errors import RamifyError
-from ramify.files import whole_file
+from ramify.files import disk_trouble, disk_troubles, whole_file
+from ramify.project.store.database import Database, intact, is_full
+from ramify.project.store.locks import LockedError, locked
+from ramify.project.store.models import KEPT, kept_models
 from ramify.project.store.revisions import sync
 
 DATABASE, MARK = "project.db", "ramify.json"
+RESTORING = ".restoring"  # lists what a restore writes, until it is finished
 FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK)
 FOLDERS = ("embedder", "models")
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, sqlite3.DatabaseError)
+BLOCK = 1 << 20  # bytes copied at once
 
 
-def write_backup(folder: Path, copy_database: Callable[[Path], None], path: Path) -> None:
-    """Write the project to one file, whole or not at all; ``copy_database`` writes one state of the database."""
+def write_backup(folder: Path, database: Database, path: Path) -> None:
+    """Write the project to one new file, whole or not at all."""
     if path.is_dir() or not path.parent.is_dir():
         raise RamifyError(f"{path}: give the name of a file, in a folder that exists, to write the backup to")
-    while True:
-        with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".ramify-backup-") as place:
-            copy = Path(place, DATABASE)
-            try:
-                copy_database(copy)
-                with whole_file(path) as draft:
-                    _write(folder, copy, draft)
-                return
-            except FileNotFoundError as error:
-                # Either a newer file has replaced one that this copy of the database names, or one was really lost.
-                if _state(copy) == _state(folder / DATABASE):
-                    raise RamifyError(
-                        f"{error.filename} is missing: the project is damaged, restore it from an earlier backup"
-                    ) from None
-            except OSError as error:
-                raise RamifyError(f"{path}: {error.strerror}; no backup was written: choose another place") from None
+    if path.exists():
+        raise RamifyError(f"{path} is there already: give the backup a new name")
+    try:
+        while not _written(folder, database, path):
+            pass
+    except OSError as error:
+        if str(error.filename).startswith(str(folder)):
+            raise RamifyError(
+                f"{error.filename} cannot be read ({error.strerror}); no backup was written: check the disk"
+            ) from None
+        raise disk_trouble(error, path, "no backup was written") from error
 
 
-def _write(folder: Path, database: Path, path: Path) -> None:
-    """All files that belong to a copy of the database, and the copy."""
+def _written(folder: Path, database: Database, path: Path) -> bool:
+    """Write one state of the project; says no where others have replaced files meanwhile."""
+    with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".ramify-backup-") as place:
+        copy = Path(place, DATABASE)
+        database.copy_to(copy)
+        with database.in_words():
+            state = _read(copy, STATE)
+            files, model = _listed(folder, copy)
+        try:
+            with whole_file(path) as draft:
+                _write(folder, copy, [*files, *_below(folder / "embedder"), *_below(model)], draft)
+                if model is not None and not model.is_dir():  # it was replaced while it was read
+                    raise FileNotFoundError(None, None, str(model))
+        except FileNotFoundError as error:
+            # Either a newer file has replaced one that this copy of the database names, or one was really lost.
+            with database.read() as connection:
+                current = connection.exec_driver_sql(STATE).one()
+            if [tuple(current)] != state:
+                return False
+            raise RamifyError(
+                f"{error.filename} is missing: the project is damaged, restore it from an earlier backup"
+            ) from None
+    return True
+
+
+STATE = "SELECT (SELECT value FROM meta WHERE key = 'revision'), (SELECT COUNT(*) FROM models)"
+"""Changes whenever files are replaced."""
+NAMES = "SELECT value FROM meta WHERE key IN ('features', 'imported') AND value <> 'null'"
+MODELS = f"SELECT version, files FROM models ORDER BY version DESC LIMIT {KEPT}"
+
+
+def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(database)) as connection:
-        kept = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('features', 'imported')"))
-        versions = [
-            f"models/{n:04d}" for (n,) in connection.execute("SELECT version FROM models ORDER BY version DESC")
-        ]
-    files = [folder / name for name in map(json.loads, kept.values()) if name]
-    newest = next((version for version in versions if (folder / version).is_dir()), "models/none")
-    for below in ("embedder", newest):
-        files += [each for each in (folder / below).rglob("*") if each.is_file()]
+        return connection.execute(query).fetchall()
+
+
+def _listed(folder: Path, database: Path) -> tuple[list[Path], Path | None]:
+    """The files that a copy of the database names, and the folder of the newest whole model."""
+    with intact("the list of files"):
+        files = [folder / json.loads(name) for (name,) in _read(database, NAMES)]
+        models = kept_models(folder / "models", _read(database, MODELS))
+    return files, next((model.folder for model in models if model.damage is None), None)
+
+
+def _below(folder: Path | None) -> list[Path]:
+    return [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _write(folder: Path, database: Path, files: Sequence[Path], path: Path) -> None:
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as archive:
         archive.write(database, DATABASE, zipfile.ZIP_DEFLATED, compresslevel=1)
-        for each in (*files, folder / MARK):
-            archive.write(each, each.relative_to(folder).as_posix())
-    if newest in versions and not (folder / newest).is_dir():  # it was replaced while it was read
-        raise FileNotFoundError(None, None, newest)
-
-
-def _state(database: Path) -> tuple[str, int]:
-    """Changes whenever files are replaced."""
-    with closing(sqlite3.connect(database)) as connection:
-        (revision,) = connection.execute("SELECT value FROM meta WHERE key = 'revision'").fetchone()
-        (models,) = connection.execute("SELECT COUNT(*) FROM models").fetchone()
-    return revision, models
+        for file in (*files, folder / MARK):
+            archive.write(file, file.relative_to(folder).as_posix())
 
 
 def read_backup(path: Path, folder: Path) -> None:
-    """Make a project from a backup: all of it, or nothing."""
+    """Make a project from a backup: all of it, or nothing. What a restore that was killed left is removed."""
     if not path.is_file():
         raise RamifyError(f"{path}: there is no such file")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RamifyError(f"{folder} is not empty: give a new folder to restore to")
+    if not os.access(path, os.R_OK):
+        raise RamifyError(f"{path}: you may not read this file: ask for the permission")
     was_there = folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(path) as archive:
-            _extract(archive, folder)
-    except BaseException as error:
-        for left in folder.iterdir() if folder.is_dir() else ():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
-        if folder.is_dir() and not was_there:
-            folder.rmdir()
-        if isinstance(error, DAMAGE):
+    with disk_troubles(folder, "nothing was restored"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with locked(folder):
+                _restore(path, folder)
+        except FileExistsError:
+            raise _not_empty(folder) from None
+        except LockedError:
+            raise RamifyError(f"{folder} is being restored by another process: wait for it") from None
+        except (zipfile.BadZipFile, sqlite3.DatabaseError) as error:
+            if is_full(error, folder):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
             raise RamifyError(
                 f"{path}: this backup is damaged, or not a backup of Ramify: use another copy of it"
             ) from None
-        if isinstance(error, OSError):
-            raise RamifyError(f"{folder}: {error.strerror}; nothing was restored: choose another place") from None
+        finally:
+            if not was_there and folder.is_dir():
+                with suppress(OSError):  # it is not empty: the project is there
+                    folder.rmdir()
+
+
+def _restore(path: Path, folder: Path) -> None:
+    _clear(folder)
+    if any(folder.iterdir()):
+        raise _not_empty(folder)
+    try:
+        with _readable():
+            archive = zipfile.ZipFile(path)
+        with archive:
+            _extract(archive, folder)
+    except BaseException:
+        _clear(folder)
         raise
 
 
+def _not_empty(folder: Path) -> RamifyError:
+    return RamifyError(f"{folder} is not empty: give a new folder to restore to")
+
+
 def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Write all files, and last the mark that makes the folder a project: a restore that is killed leaves none."""
     names = archive.namelist()
     if not {DATABASE, MARK} <= set(names) or not all(map(_is_ours, names)):
         raise zipfile.BadZipFile
+    (folder / RESTORING).write_text(json.dumps(names), encoding="utf-8")
+    for written in (folder / RESTORING, folder):
+        sync(written)
     for name in names:
-        if name != MARK:
-            archive.extract(name, folder)
+        if name != MARK and not name.endswith("/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / name).open("wb") as file:
+                for block in _blocks(archive, name):
+                    file.write(block)
     with closing(sqlite3.connect(folder / DATABASE)) as connection, connection:
         if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError
-        # No training of another time, or on another machine, is under way any more.
-        connection.execute(
-            "UPDATE trainings SET finished = started, error = 'the project was restored from a backup meanwhile' "
-            "WHERE finished IS NULL"
-        )
-    # What marks the folder as a project comes last: a restore that was killed leaves none.
-    archive.extract(MARK, folder)
+        # No training of another time, or on another machine, is under way; nor does its log lie here.
+        connection.execute("DELETE FROM trainings WHERE finished IS NULL OR error IS NOT NULL")
     for written in (*folder.rglob("*"), folder):
         sync(written)
+    with whole_file(folder / MARK) as draft:
+        draft.write_bytes(b"".join(_blocks(archive, MARK)))
+    sync(folder)
+    (folder / RESTORING).unlink()
+
+
+def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """The contents of a file in an archive."""
+    with _readable():
+        file = archive.open(name)
+    with file:
+        while True:
+            with _readable():
+                block = file.read(BLOCK)
+            if not block:
+                return
+            yield block
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """A damaged archive raises many kinds of errors while it is read."""
+    try:
+        yield
+    except Exception as error:
+        raise zipfile.BadZipFile from error
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether a restore into this folder was killed."""
+    return (folder / RESTORING).is_file() and not (folder / MARK).exists()
+
+
+def _clear(folder: Path) -> None:
+    """Remove all that a restore which did not come to its end has written, and nothing else."""
+    if not unfinished(folder):
+        return
+    names: list[str] = []
+    with suppress(ValueError):  # it was killed while it wrote this list: there is nothing else yet
+        names = [name for name in json.loads((folder / RESTORING).read_text(encoding="utf-8")) if _is_ours(name)]
+    written = {folder / PurePosixPath(name).parts[0] for name in names}
+    for path in (*written, *folder.glob(f"{DATABASE}-*"), *folder.glob(f".{MARK}.*")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    (folder / RESTORING).unlink()
 
 
 def _is_ours(name: str) -> bool:
     path = PurePosixPath(name)
-    inside = not path.is_absolute() and ".." not in path.parts and "\\" not in name
+    inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
     return inside and (path.parts[0] in FOLDERS or (len(path.parts) == 1 and any(map(path.match, FILES))))

@@ -1,22 +1,143 @@
 """What follows from the answers that stand: values, labels, disagreements, counts."""
 
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sqlalchemy import Connection, bindparam, select
 
-from ramify.labels import Labels
-from ramify.project.store.agreement import agreement_of_annotators
-from ramify.project.store.items import Contents, HasContents
-from ramify.project.store.ledger import Ledger
+from ramify.labels import ANSWERS, IRRELEVANT, UNKNOWN, Labels, Source
+from ramify.project.store.agreement import Agreement, Opinions, agreed, agreement_of_annotators
+from ramify.project.store.database import among, intact, quickly
+from ramify.project.store.items import Contents, Items
+from ramify.project.store.schema import events
 from ramify.taxonomy import Index
 
+READ = select(*(events.c[name] for name in ("seq", "annotator", "item", "concept", "answer", "settles", "undoes")))
+ABOUT = READ.where(events.c.item.in_(among("items"))).order_by(events.c.seq)
+SINCE = READ.where(events.c.seq > bindparam("after")).order_by(events.c.seq)
 
-class HasStanding(HasContents):
-    """The part of a store that says what the answers mean; items are numbers, concepts stable ids."""
 
-    def __init__(self) -> None:
+def apply_answers(labels: Labels, imported: Labels, items: Index, concepts: Index, values: NDArray[np.int8]) -> None:
+    """Bring labels in line with what people say of some entries: 1, 0, or -1 where they say nothing or disagree.
+
+    An answer outranks the import: what was imported of the very same entry and says otherwise counts only again when
+    the answer is taken back. ``imported`` is what was imported, without any answer; ``labels`` themselves where no
+    answer was applied to them yet.
+
+    >>> from ramify.taxonomy import Taxonomy
+    >>> imported, labels = (Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1]]) for _ in range(2))
+    >>> item, animal = np.array([0]), np.array([2])
+    >>> apply_answers(labels, imported, item, animal, np.array([0]))
+    >>> labels.states(0, ["animal", "cat"]).tolist()
+    [[0, 0]]
+    >>> apply_answers(labels, imported, item, animal, np.array([-1]))
+    >>> labels == imported
+    True
+    """
+    before = _imported_values(imported, items, concepts)
+    answered = values != UNKNOWN
+    wrong = answered & (before != UNKNOWN) & (before != values)
+    right = (before != UNKNOWN) & ~wrong
+    labels.retract(items[~answered], concepts[~answered], Source.ANNOTATED)
+    labels.retract(items[wrong], concepts[wrong], Source.IMPORTED)
+    labels.record(items[right], concepts[right], before[right], Source.IMPORTED)
+    labels.record(items[answered], concepts[answered], values[answered], Source.ANNOTATED)
+
+
+def _imported_values(imported: Labels, items: Index, concepts: Index) -> NDArray[np.int8]:
+    """What was imported of the very entries, -1 where nothing was: what only follows from it does not count."""
+    said = imported.assertions(np.unique(items))
+    own = np.flatnonzero(said.sources == Source.IMPORTED)
+    keys, wanted = (
+        of * len(imported.taxonomy) + about for of, about in ((said.items, said.concepts), (items, concepts))
+    )
+    own = own[np.argsort(keys[own])]
+    place = np.searchsorted(keys[own], wanted)
+    there = np.append(keys[own], -1)[place] == wanted
+    return np.where(there, np.append(said.values[own], UNKNOWN)[place], UNKNOWN).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The answers up to an event, oldest first, as parallel arrays. It never changes: ``with_new`` makes the next."""
+
+    seqs: Index
+    said: Opinions
+    """Values are -1 for a skip."""
+    undone: NDArray[np.bool_]
+    names: tuple[str, ...] = ()
+    """The annotators, by their numbers."""
+    last: int = 0
+    """The newest event, which may be an undo."""
+
+    @classmethod
+    def empty(cls) -> "Ledger":
+        """Before the first answer."""
+        none = np.empty(0, np.intp)
+        return cls(none, Opinions(none, none, none, np.empty(0, np.int8), np.empty(0, np.bool_)), np.empty(0, np.bool_))
+
+    @classmethod
+    def about(cls, connection: Connection, items: list[int]) -> "Ledger":
+        """All answers about some items, read afresh."""
+        return cls.empty().with_rows(quickly(connection, ABOUT, {"items": json.dumps(items)}).fetchall())
+
+    def with_new(self, connection: Connection) -> "Ledger":
+        """With all events that came since."""
+        return self.with_rows(connection.execute(SINCE, {"after": self.last}).all())
+
+    def with_rows(self, rows: Sequence[Sequence[Any]]) -> "Ledger":
+        """With some more events."""
+        if not rows:
+            return self
+        with intact("the list of answers"):
+            answers = [row for row in rows if row[6] is None]
+            numbers = {name: number for number, name in enumerate(self.names)}
+            for row in answers:
+                numbers.setdefault(row[1], len(numbers))
+            seqs, names, items, concepts, words, settles, _ = zip(*answers, strict=True) if answers else ((),) * 7
+            old = self.said
+            said = Opinions(
+                np.append(old.annotators, np.array([numbers[name] for name in names], np.intp)),
+                np.append(old.items, np.array(items, np.intp)),
+                np.append(old.concepts, np.array(concepts, np.intp)),
+                np.append(old.values, np.array([ANSWERS[word] for word in words], np.int8)),
+                np.append(old.settles, np.array(settles, np.bool_)),
+            )
+            all_seqs = np.append(self.seqs, np.array(seqs, np.intp))
+            undone = np.append(self.undone, np.zeros(len(answers), np.bool_))
+            undone[np.searchsorted(all_seqs, [row[6] for row in rows if row[6] is not None])] = True
+            return Ledger(all_seqs, said, undone, tuple(numbers), rows[-1][0])
+
+    @property
+    def count(self) -> int:
+        """How many answers yes and no stand."""
+        return len(self.live.items)
+
+    @cached_property
+    def live(self) -> Opinions:
+        """The answers yes and no that stand."""
+        return self.said.some(np.flatnonzero((self.said.values != UNKNOWN) & ~self.undone))
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """What follows from them, entry by entry."""
+        return agreed(self.live)
+
+
+class Consensus:
+    """The part of a store that says what the answers mean; items are numbers, concepts stable ids.
+
+    All answers are kept in memory, as arrays; only events that came since are read from the database.
+    """
+
+    def __init__(self, items: Items) -> None:
+        self.items, self.database = items, items.database
         self._ledger = Ledger.empty()
         self._reading = Lock()
 
@@ -42,15 +163,16 @@ class HasStanding(HasContents):
         """Imported labels and all answers that stand; an answer outranks what was imported of the same entry."""
 
         def loaded(contents: Contents) -> Labels:
-            labels, found = self._imported(contents), self.ledger().agreement
+            labels, agreement = self.items.imported_of(contents), self.ledger().agreement
             # What was added or split since these contents belongs to labels of the next contents.
-            known = (found.items < contents.items) & np.isin(found.concepts, contents.id_of) & (found.values >= 0)
+            there = (agreement.items < contents.items) & np.isin(agreement.concepts, contents.id_of)
+            known = there & (agreement.values != UNKNOWN)
             order = np.argsort(contents.id_of)
-            place = np.searchsorted(contents.id_of, found.concepts[known], sorter=order)
-            _record(labels, found.items[known], order[place], found.values[known])
+            place = np.searchsorted(contents.id_of, agreement.concepts[known], sorter=order)
+            apply_answers(labels, labels, agreement.items[known], order[place], agreement.values[known])
             return labels
 
-        return self._from_files(loaded)
+        return self.items.from_files(loaded)
 
     def disagreements(self) -> list[tuple[int, int, dict[str, int]]]:
         """The entries that annotators disagree about and nobody settled: item, concept, what each says."""
@@ -62,10 +184,10 @@ class HasStanding(HasContents):
 
     def refused_coarse(self) -> list[tuple[int, int, str]]:
         """Every answer that says no to a concept with finer ones and that nobody settled: item, concept, annotator."""
-        contents, ledger = self.contents, self.ledger()
+        contents, ledger = self.items.contents, self.ledger()
         inner = contents.id_of[len(contents.taxonomy.leaves) :]
         said, settled = ledger.agreement.opinions, ledger.agreement.settled[ledger.agreement.lines]
-        said = said.some(np.flatnonzero((said.values == 0) & np.isin(said.concepts, inner) & ~settled))
+        said = said.some(np.flatnonzero((said.values == IRRELEVANT) & np.isin(said.concepts, inner) & ~settled))
         listed = zip(said.items.tolist(), said.concepts.tolist(), said.annotators.tolist(), strict=True)
         return [(item, concept, ledger.names[who]) for item, concept, who in listed]
 
@@ -81,25 +203,13 @@ class HasStanding(HasContents):
         """For each annotator by name: answers yes, no and skip that stand, answers undone, agreement with others."""
         ledger = self.ledger()
         agreement = agreement_of_annotators(ledger.live)
-        kinds = np.where(ledger.undone, 3, np.array([1, 0, 2])[ledger.said.values])  # yes, no, skip, undone
-        counts = np.zeros((len(ledger.names), 4), np.intp)
-        np.add.at(counts, (ledger.said.annotators, kinds), 1)
-        found = [
-            {"name": name, **dict(zip(("yes", "no", "skip", "undone"), counts[who].tolist(), strict=True))}
+        column_of = {word: value % len(ANSWERS) for word, value in ANSWERS.items()} | {"undone": len(ANSWERS)}
+        columns = np.where(ledger.undone, column_of["undone"], ledger.said.values % len(ANSWERS))
+        counts = np.zeros((len(ledger.names), len(column_of)), np.intp)
+        np.add.at(counts, (ledger.said.annotators, columns), 1)
+        rows = [
+            {"name": name, **{word: int(counts[who, column]) for word, column in column_of.items()}}
             | {"agreement": agreement.get(who)}
             for who, name in enumerate(ledger.names)
         ]
-        return sorted(found, key=lambda one: str(one["name"]))
-
-
-def _record(labels: Labels, items: Index, concepts: Index, values: NDArray[np.int8]) -> None:
-    """Record answers; what was imported of the very same entries and says otherwise was wrong."""
-    said = labels.assertions(np.unique(items))
-    imported = said.items * len(labels.taxonomy) + said.concepts
-    order = np.argsort(imported)
-    answered = items * len(labels.taxonomy) + concepts
-    place = np.searchsorted(imported, answered, sorter=order)
-    found = np.append(imported[order], -1)[place] == answered
-    wrong = found & (np.append(said.values[order], -1)[place] != values)
-    labels.retract(items[wrong], concepts[wrong], "imported")
-    labels.record(items, concepts, values, "annotated")
+        return sorted(rows, key=lambda row: str(row["name"]))

@@ -13,11 +13,11 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.store.database import Database, among, quickly
+from ramify.project.store.database import Database, UnavailableError, among, intact, of_kinds, quickly
 from ramify.project.store.schema import concepts, items, meta
 from ramify.taxonomy import Index, Taxonomy
 
-Found = TypeVar("Found")
+Content = TypeVar("Content")
 
 SHOWN = select(items).where(items.c.number.in_(among("numbers")))
 
@@ -30,6 +30,10 @@ class Item:
     id: str
     text: str | None
     picture: str | None
+
+
+KINDS = (int, str, str | None, str | None)
+"""What the columns of an item hold, unless the file is damaged."""
 
 
 @dataclass(frozen=True)
@@ -45,43 +49,29 @@ class Contents:
     number_of: dict[int, int]
 
 
-class HasContents:
+class Items:
     """The part of a store that knows taxonomy, items and settings.
 
     It shows one state of them, so that what a program reads one after the other belongs together. What other processes
     add or split is seen after ``refresh``.
     """
 
-    folder: Path
-    database: Database
     contents: Contents
     """The state that is shown: all of it at once, for those who use several parts of it beside other threads."""
-    _mapped: tuple[str, NDArray[np.float32]] | None = None
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self.folder, self.database = folder, database
+        self._mapped: tuple[str, NDArray[np.float32]] | None = None
+        with database.read() as connection:
+            self.contents = _contents(connection)
 
     def refresh(self) -> bool:
         """Look whether other processes have added items or split a concept; says whether they have."""
         with self.database.read() as connection:
-            revision = get(connection, "revision")
-            known = getattr(self, "contents", None)
-            if known is not None and known.revision == revision:
+            if get(connection, "revision") == self.contents.revision:
                 return False
-            self.contents = _contents(connection, revision)
+            self.contents = _contents(connection)
             return True
-
-    @property
-    def taxonomy(self) -> Taxonomy:
-        """The concepts; their numbers change when one is split, see ``id_of``."""
-        return self.contents.taxonomy
-
-    @property
-    def id_of(self) -> Index:
-        """The id of each concept number; ids never change."""
-        return self.contents.id_of
-
-    @property
-    def number_of(self) -> dict[int, int]:
-        """The concept number of each id."""
-        return self.contents.number_of
 
     def __len__(self) -> int:
         return self.contents.items
@@ -91,30 +81,34 @@ class HasContents:
     def items(self, numbers: ArrayLike) -> list[Item]:
         """The items with these numbers, in their order."""
         wanted = np.atleast_1d(np.asarray(numbers)).tolist()
-        found: dict[int, Item] = {}
         with self.database.read() as connection:
-            rows = quickly(connection, SHOWN, {"numbers": json.dumps(wanted)})
-            found.update((row[0], Item(*row)) for row in rows)
+            with intact("an item"):
+                rows = quickly(connection, SHOWN, {"numbers": json.dumps(wanted)})
+                item_of = {row[0]: Item(*of_kinds(row, *KINDS)) for row in rows}
             for number in wanted:
-                if number not in found:
+                if number not in item_of:
                     last = get(connection, "items") - 1
                     raise RamifyError(f"there is no item {number}: items are numbered 0 to {last}")
-        return [found[number] for number in wanted]
+        return [item_of[number] for number in wanted]
 
     def search(self, query: str) -> Index:
         """The numbers of all items whose id or text holds some words, large or small letters alike."""
         if not sound(query):
             return np.empty(0, np.intp)
         held = items.c.id.icontains(query, autoescape=True) | items.c.text.icontains(query, autoescape=True)
-        with self.database.read() as connection:
-            found = connection.execute(select(items.c.number).where(held).order_by(items.c.number)).scalars().all()
-        return np.array(found, np.intp)
+        with self.database.read() as connection, intact("the list of items"):
+            numbers = connection.execute(select(items.c.number).where(held).order_by(items.c.number)).scalars().all()
+            return np.array(numbers, np.intp)
 
     def all_ids(self) -> NDArray[np.str_]:
         """The ids of all items, by number."""
-        with self.database.read() as connection:
-            found = connection.execute(select(items.c.id).order_by(items.c.number)).scalars().all()
-        return np.array(found, np.str_)
+        with self.database.read() as connection, intact("the list of items"):
+            ids = connection.execute(select(items.c.id).order_by(items.c.number)).scalars().all()
+            if len(ids) < len(self):
+                raise ValueError("items are missing")
+            return np.array(ids, np.str_)
+
+    # -- files ---------------------------------------------------------------------------------------------------------
 
     def features(self) -> NDArray[np.float32] | None:
         """The features of all items as a memory map, items x columns; None where the project has none."""
@@ -124,31 +118,36 @@ class HasContents:
                 return None
             mapped = self._mapped
             if mapped is None or mapped[0] != contents.features:
-                mapped = contents.features, np.load(self.folder / contents.features, mmap_mode="r", allow_pickle=False)
+                mapped = contents.features, _read_features(self.folder / contents.features)
                 self._mapped = mapped
-            if len(mapped[1]) != contents.items:
-                raise ValueError("another number of rows")
+            _check_rows(contents, len(mapped[1]))
             return mapped[1]
 
-        return self._from_files(opened)
+        return self.from_files(opened)
 
     def imported(self) -> Labels:
         """What was imported of all items, without any answer; the caller may change these labels."""
-        return self._from_files(self._imported)
+        return self.from_files(self.imported_of)
 
-    def _imported(self, contents: Contents) -> Labels:
+    def imported_of(self, contents: Contents) -> Labels:
+        """What was imported of all items of some contents, as long as its files are there."""
         if contents.imported is None:
-            return Labels(contents.taxonomy, np.empty((0, len(contents.taxonomy.roots)), np.int8))
-        if not (self.folder / contents.imported).exists():
+            labels = Labels(contents.taxonomy, np.empty((0, len(contents.taxonomy.roots)), np.int8))
+        elif not (self.folder / contents.imported).exists():
             raise FileNotFoundError(contents.imported)
-        return Labels.load(self.folder / contents.imported)
+        else:
+            labels = Labels.load(self.folder / contents.imported)
+        _check_rows(contents, len(labels))
+        return labels
 
-    def _from_files(self, open_files: Callable[[Contents], Found]) -> Found:
+    def from_files(self, open_files: Callable[[Contents], Content]) -> Content:
         """What the current files hold; once more where another process has replaced them in between."""
         while True:
             contents = self.contents
             try:
                 return open_files(contents)
+            except UnavailableError:  # of the database, not of these files
+                raise
             except (OSError, ValueError) as error:
                 if not self.refresh() and contents is self.contents:
                     names = " or ".join(name for name in (contents.features, contents.imported) if name)
@@ -169,19 +168,43 @@ class HasContents:
             put(connection, f"setting {key}", value)
 
 
-def _contents(connection: Connection, revision: int) -> Contents:
-    taxonomy = Taxonomy(get(connection, "taxonomy"))
-    ids = {path: number for number, path in connection.execute(select(concepts.c.id, concepts.c.path))}
-    id_of = np.array([ids[taxonomy.path(number)] for number in range(len(taxonomy))], np.intp)
-    number_of = {stable: number for number, stable in enumerate(id_of.tolist())}
-    files = {key: get(connection, key) for key in ("items", "features", "imported")}
-    return Contents(revision=revision, taxonomy=taxonomy, id_of=id_of, number_of=number_of, **files)
+def _contents(connection: Connection) -> Contents:
+    with intact("the taxonomy or the list of files"):
+        taxonomy = Taxonomy(get(connection, "taxonomy"))
+        ids = {path: number for number, path in connection.execute(select(concepts.c.id, concepts.c.path))}
+        id_of = np.array([ids[taxonomy.path(number)] for number in range(len(taxonomy))], np.intp)
+        number_of = {stable: number for number, stable in enumerate(id_of.tolist())}
+        revision, count = (int(get(connection, key)) for key in ("revision", "items"))
+        features, imported = (get(connection, key) for key in ("features", "imported"))
+        if len(number_of) < len(id_of) or count < 0 or not all(map(_is_file_name, (features, imported))):
+            raise ValueError("ids, numbers and files do not fit together")
+        return Contents(revision, count, features, imported, taxonomy, id_of, number_of)
+
+
+def _is_file_name(name: Any) -> bool:
+    return name is None or (isinstance(name, str) and Path(name).name == name)
+
+
+def _read_features(path: Path) -> NDArray[np.float32]:
+    try:
+        features: NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # a damaged header is read as Python, and raises many kinds
+        raise ValueError(f"{path.name} is not a whole .npy file") from error
+    return features
+
+
+def _check_rows(contents: Contents, rows: int) -> None:
+    if rows != contents.items:
+        raise ValueError(f"it has {rows} rows for {contents.items} items")
 
 
 def get(connection: Connection, key: str, default: Any = None) -> Any:
     """A value of the table meta."""
     value = connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar_one_or_none()
-    return default if value is None else json.loads(value)
+    with intact(f"the value of {key!r}"):
+        return default if value is None else json.loads(value)
 
 
 def put(connection: Connection, key: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Queue: questions leased to annotators for a while, so that two people do not answer the same one unasked."""
+"""Leases: questions that are an annotator's for a while, so that two people do not answer the same one unasked."""
 
 import json
 import time
@@ -10,12 +10,14 @@ import numpy as np
 from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, delete, exists, select
 
 from ramify.errors import RamifyError
+from ramify.labels import UNKNOWN
 from ramify.project.store.agreement import Agreement, Opinions, agreed
-from ramify.project.store.answers import end_leases
+from ramify.project.store.consensus import Consensus
 from ramify.project.store.database import among, quickly
-from ramify.project.store.schema import NOT_UNDONE, events, leases, live
-from ramify.project.store.store import Store
+from ramify.project.store.schema import KNOWN, NOT_UNDONE, events, leases, live
 from ramify.taxonomy import Index
+
+SECONDS = 600.0  # how long a question is somebody's
 
 Entry: TypeAlias = tuple[int, int]
 """An item and a concept's stable id."""
@@ -29,7 +31,7 @@ def _not_answered_later() -> ColumnElement[bool]:
         later.c.concept == events.c.concept,
         later.c.annotator == events.c.annotator,
         later.c.seq > events.c.seq,
-        later.c.answer.in_(("yes", "no")),
+        later.c.answer.in_(KNOWN),
         ~exists().where(undoing.c.undoes == later.c.seq),
     )
 
@@ -38,6 +40,9 @@ def _not_answered_later() -> ColumnElement[bool]:
 OF_ITEMS = among("of_items")
 ANNOTATOR: BindParameter[str | None] = bindparam("who", None)
 NOW: BindParameter[float | None] = bindparam("now", None)
+END_OWN = delete(leases).where(
+    leases.c.annotator == ANNOTATOR, leases.c.item == bindparam("of"), leases.c.concept == bindparam("about")
+)
 END_EXPIRED = delete(leases).where(leases.c.until <= NOW)
 LEASE = leases.insert()
 HOLDING = select(leases.c.item, leases.c.concept, leases.c.annotator).where(leases.c.item.in_(OF_ITEMS))
@@ -53,30 +58,32 @@ SKIPPED = select(events.c.item, events.c.concept).where(
 )
 
 
-class Queue:
+class Leases:
     """Leases on entries, kept in the database: they survive a restart, and end by themselves after some seconds.
 
     With ``overlap`` k each entry goes to up to k annotators, otherwise to one.
 
     >>> import tempfile
     >>> from ramify.labels import Labels
+    >>> from ramify.project.store.store import Store
     >>> from ramify.taxonomy import Taxonomy
     >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Store.create(folder.name, taxonomy) as store:
     ...     _ = store.add(["a", "b"], None, None, None, Labels(taxonomy, [[1], [1]]))
-    ...     queue = Queue(store)
-    ...     queue.lease("ann", [[(0, 1), (0, 2)]]), queue.lease("bob", [[(0, 2)], [(1, 1)]])
+    ...     leases = store.leases()
+    ...     leases.lease("ann", [[(0, 1), (0, 2)]]), leases.lease("bob", [[(0, 2)], [(1, 1)]])
     ([True], [False, True])
     >>> folder.cleanup()
     """
 
     def __init__(
-        self, store: Store, *, overlap: int = 1, seconds: float = 600.0, now: Callable[[], float] = time.time
+        self, consensus: Consensus, *, overlap: int = 1, seconds: float = SECONDS, now: Callable[[], float] = time.time
     ) -> None:
         if overlap < 1:
             raise RamifyError(f"overlap says how many annotators answer each question, from 1 on, not {overlap}")
-        self.store, self.overlap, self.seconds, self.now = store, overlap, seconds, now
+        self.consensus, self.database = consensus, consensus.database
+        self.overlap, self.seconds, self.now = overlap, seconds, now
 
     def lease(self, annotator: str, groups: Sequence[Sequence[Entry]]) -> list[bool]:
         """Lease groups of entries to an annotator: a group wholly, or not at all.
@@ -86,7 +93,7 @@ class Queue:
         """
         wanted = list(dict.fromkeys(item for group in groups for item, _ in group))
         granted: list[bool] = []
-        with self.store.database.write(lasting=False) as connection:
+        with self.database.write(lasting=False) as connection:
             now = self.now()
             quickly(connection, END_EXPIRED, {"now": now})
             who, closed = self._who(connection, wanted)
@@ -120,7 +127,7 @@ class Queue:
 
     def release(self, annotator: str, entries: Iterable[Entry]) -> None:
         """End leases before their time."""
-        with self.store.database.write(lasting=False) as connection:
+        with self.database.write(lasting=False) as connection:
             end_leases(connection, annotator, list(entries))
 
     def own(self, annotator: str) -> tuple[list[tuple[int, int, float]], set[Entry]]:
@@ -128,36 +135,42 @@ class Queue:
 
         What they skipped and have not answered since goes to the back.
         """
-        with self.store.database.read() as connection:
+        with self.database.read() as connection:
             held = quickly(connection, HELD, {"who": annotator, "now": self.now()}).fetchall()
             skipped = quickly(connection, SKIPPED, {"who": annotator}).fetchall()
         return [(item, concept, until) for item, concept, until in held], {(item, concept) for item, concept in skipped}
 
     def taken(self) -> tuple[Index, Index]:
         """The entries that nobody else may get now: enough hold or have answered them, or one settled them."""
-        told, _ = self._told()
-        closed = (np.bincount(told.lines, minlength=len(told.items)) >= self.overlap) | told.settled
-        return told.items[closed], told.concepts[closed]
+        entries, _ = self._out_or_answered()
+        closed = (np.bincount(entries.lines, minlength=len(entries.items)) >= self.overlap) | entries.settled
+        return entries.items[closed], entries.concepts[closed]
 
     def second_opinions(self, annotator: str, count: int) -> list[Entry]:
         """Entries, the longest waiting first, that others have answered and this annotator may answer as well."""
         if self.overlap < 2:
             return []
-        told, names = self._told()
-        people = np.bincount(told.lines, minlength=len(told.items))
-        own = told.opinions.annotators == names.get(annotator, -1)
-        closed = told.settled | (people >= self.overlap)
-        closed[told.lines[own]] = True
-        waiting = told.lines[(told.opinions.values >= 0) & ~closed[told.lines]]
+        entries, names = self._out_or_answered()
+        people = np.bincount(entries.lines, minlength=len(entries.items))
+        own = entries.opinions.annotators == names.get(annotator, -1)
+        closed = entries.settled | (people >= self.overlap)
+        closed[entries.lines[own]] = True
+        waiting = entries.lines[(entries.opinions.values != UNKNOWN) & ~closed[entries.lines]]
         first = list(dict.fromkeys(waiting.tolist()))[:count]
-        return [(int(told.items[line]), int(told.concepts[line])) for line in first]
+        return [(int(entries.items[line]), int(entries.concepts[line])) for line in first]
 
-    def _told(self) -> tuple[Agreement, dict[str, int]]:
+    def _out_or_answered(self) -> tuple[Agreement, dict[str, int]]:
         """Who holds or has answered each entry (those who only hold it say -1), and the numbers of the annotators."""
-        with self.store.database.read() as connection:
+        with self.database.read() as connection:
             rows = connection.execute(ALL_HELD, {"now": self.now()}).all()
-        ledger = self.store.ledger()  # after the leases: an answer ends a lease, and must not be missed between them
-        names = {name: number for number, name in enumerate(ledger.names)}
-        holders = np.array([(names.setdefault(who, len(names)), i, c, -1, 0) for who, i, c in rows], np.intp)
-        columns = zip(ledger.live.columns(), holders.reshape(-1, 5).T, strict=True)
-        return agreed(Opinions(*(np.append(said, more).astype(said.dtype) for said, more in columns))), names
+        ledger = self.consensus.ledger()  # after the leases: an answer ends a lease, and must not be missed between
+        numbers = {name: number for number, name in enumerate(ledger.names)}
+        holders = [(numbers.setdefault(name, len(numbers)), item, concept, UNKNOWN, 0) for name, item, concept in rows]
+        columns = zip(ledger.live.columns(), np.array(holders, np.intp).reshape(-1, 5).T, strict=True)
+        return agreed(Opinions(*(np.append(said, more).astype(said.dtype) for said, more in columns))), numbers
+
+
+def end_leases(connection: Connection, annotator: str, entries: Sequence[Entry]) -> None:
+    """Delete the annotator's leases on some entries."""
+    if entries:
+        quickly(connection, END_OWN, *({"who": annotator, "of": item, "about": concept} for item, concept in entries))

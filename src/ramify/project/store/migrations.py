@@ -1,5 +1,7 @@
 """How the database comes to be: ordered steps, each in a transaction. A step that was released never changes."""
 
+from pathlib import Path
+
 from sqlalchemy import Connection, Engine
 
 from ramify.errors import RamifyError
@@ -49,6 +51,9 @@ MIGRATIONS: list[tuple[str, ...]] = [
         "CREATE TABLE curve (answers INTEGER NOT NULL, at REAL NOT NULL, estimate TEXT NOT NULL)",
         "CREATE INDEX events_skipped ON events (annotator) WHERE answer = 'skip'",
     ),
+    (  # 3: which files a model consists of, so that damage is seen without reading them
+        "ALTER TABLE models ADD COLUMN files TEXT",
+    ),
 ]
 
 
@@ -57,19 +62,34 @@ def version(connection: Connection) -> int:
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
+def check_version(connection: Connection, path: Path) -> None:
+    """Refuse a database of another version than this one, where it cannot be brought to the newest."""
+    done = version(connection)
+    _refuse_newer(done, path)
+    if done < len(MIGRATIONS):
+        raise RamifyError(
+            f"{path} was written by an older Ramify (version {done} of the database, this one needs "
+            f"{len(MIGRATIONS)}) and can only be read: open it once where you may write to it, or copy its folder"
+        )
+
+
 def migrate(writing: Engine) -> None:
     """Bring a database to the newest version; several processes may try at once."""
     done = -1
     while done < len(MIGRATIONS):
         with writing.begin() as connection:
             done = version(connection)
-            if done > len(MIGRATIONS):
-                raise RamifyError(
-                    f"{writing.url.database} was written by a newer Ramify (version {done} of the database, this one "
-                    f"knows {len(MIGRATIONS)}): install the newer Ramify"
-                )
+            _refuse_newer(done, writing.url.database)
             if done < len(MIGRATIONS):
                 for statement in MIGRATIONS[done]:
                     connection.exec_driver_sql(statement)
                 done += 1
                 connection.exec_driver_sql(f"PRAGMA user_version = {done}")
+
+
+def _refuse_newer(done: int, path: str | Path | None) -> None:
+    if done > len(MIGRATIONS):
+        raise RamifyError(
+            f"{path} was written by a newer Ramify (version {done} of the database, this one knows "
+            f"{len(MIGRATIONS)}): install the newer Ramify"
+        )

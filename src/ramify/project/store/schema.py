@@ -4,6 +4,8 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, Float, Integer, MetaData, Select, Table, Text, exists, select
 
+from ramify.labels import ANSWERS, UNKNOWN
+
 METADATA = MetaData()
 
 meta = Table("meta", METADATA, Column("key", Text, primary_key=True), Column("value", Text))
@@ -55,7 +57,9 @@ models = Table(
     Column("answers", Integer),
     Column("estimate", Text),
     Column("note", Text),
+    Column("files", Text),
 )
+"""The files are JSON: by their names, size and checksum."""
 
 trainings = Table(
     "trainings",
@@ -69,6 +73,10 @@ trainings = Table(
 
 curve = Table("curve", METADATA, Column("answers", Integer), Column("at", Float), Column("estimate", Text))
 
+UNDO = "undo"
+"""The event that takes an answer back."""
+KNOWN = [word for word, value in ANSWERS.items() if value != UNKNOWN]
+"""The answers that say something: yes and no."""
 _undoing = events.alias("undoing")
 NOT_UNDONE = ~exists().where(_undoing.c.undoes == events.c.seq)
 """Of an event: nobody took it back."""
@@ -76,4 +84,4 @@ NOT_UNDONE = ~exists().where(_undoing.c.undoes == events.c.seq)
 
 def live(*columns: Column[Any]) -> Select[Any]:
     """Columns of all answers yes and no that stand."""
-    return select(*columns).where(events.c.answer.in_(("yes", "no")), NOT_UNDONE)
+    return select(*columns).where(events.c.answer.in_(KNOWN), NOT_UNDONE)

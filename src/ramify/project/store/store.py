@@ -1,32 +1,42 @@
 """Store: everything a project holds, safe for many threads and processes, and against being killed at any moment."""
 
 import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from ramify.errors import RamifyError
-from ramify.files import whole_file
-from ramify.project.store.adding import CanGrow
-from ramify.project.store.answers import Event, HasAnswers
-from ramify.project.store.backup import DATABASE, MARK, read_backup, write_backup
-from ramify.project.store.consensus import HasStanding
+from ramify.files import disk_troubles, whole_file
+from ramify.labels import Labels
+from ramify.project.store import adding
+from ramify.project.store.answers import Answered, Answers, Event, Request
+from ramify.project.store.backup import DATABASE, MARK, read_backup, unfinished, write_backup
+from ramify.project.store.consensus import Consensus
 from ramify.project.store.database import Database, UnavailableError
-from ramify.project.store.items import Contents, Item, name_concepts, put
-from ramify.project.store.models import HasModels
+from ramify.project.store.items import Contents, Item, Items, name_concepts, put
+from ramify.project.store.leases import SECONDS, Leases
+from ramify.project.store.models import Models
 from ramify.project.store.revisions import sync
-from ramify.taxonomy import Taxonomy
+from ramify.project.store.trainings import Trainings
+from ramify.taxonomy import ConceptRef, Index, Taxonomy
 
 __all__ = ["Contents", "Event", "Item", "Store", "UnavailableError"]
 
 FORMAT = 1
 
 
-class Store(CanGrow, HasAnswers, HasStanding, HasModels):
-    """A project folder: taxonomy, items, imported labels, answers, models.
+class Store:
+    """A project folder: taxonomy, items, imported labels, answers, models. Items are numbers, concepts stable ids.
+
+    It is put together from parts that each know some tables, and hands on to them. Where the folder cannot be written,
+    all that reads works, and the rest is refused.
 
     >>> import tempfile
-    >>> from ramify.labels import Labels
     >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Store.create(folder.name, taxonomy) as store:
@@ -43,11 +53,16 @@ class Store(CanGrow, HasAnswers, HasStanding, HasModels):
     """
 
     def __init__(self, folder: str | Path) -> None:
-        super().__init__()
         self.folder = Path(folder)
         _check_mark(self.folder)
         self.database = Database(self.folder / DATABASE)
-        self.refresh()
+        self._items = Items(self.folder, self.database)
+        self.answers = Answers(self._items)
+        self.consensus = Consensus(self._items)
+        self.models = Models(self.folder, self.database)
+        self.trainings = Trainings(self.folder, self.database)
+
+    # -- a project's life ----------------------------------------------------------------------------------------------
 
     @classmethod
     def create(cls, folder: str | Path, taxonomy: Taxonomy) -> "Store":
@@ -55,7 +70,7 @@ class Store(CanGrow, HasAnswers, HasStanding, HasModels):
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise RamifyError(f"{place} is a file: give a folder for the project")
-        try:
+        with disk_troubles(place, "no project was made"):
             place.mkdir(parents=True, exist_ok=True)
             # A project's mark is written last: without it, a database is what an interrupted beginning left.
             left = [path for path in place.iterdir() if path.name.startswith((DATABASE, f".{MARK}"))]
@@ -73,13 +88,11 @@ class Store(CanGrow, HasAnswers, HasStanding, HasModels):
             with whole_file(place / MARK) as draft:
                 draft.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
             sync(place)
-        except OSError as error:
-            raise RamifyError(f"{place}: {error.strerror}: choose a folder that you may write to") from None
         return cls(place)
 
     def backup(self, path: str | Path) -> None:
-        """Write everything but pictures to one .zip file, while others may go on writing."""
-        write_backup(self.folder, self.database.copy_to, Path(path))
+        """Write everything but pictures to one new .zip file, while others may go on writing."""
+        write_backup(self.folder, self.database, Path(path))
 
     @staticmethod
     def restore(path: str | Path, folder: str | Path) -> None:
@@ -101,16 +114,189 @@ class Store(CanGrow, HasAnswers, HasStanding, HasModels):
     def __repr__(self) -> str:
         return f"<Store {self.folder}: {len(self)} items>"
 
+    # -- taxonomy, items, settings -------------------------------------------------------------------------------------
+
+    @property
+    def contents(self) -> Contents:
+        """The state that is shown: all of it at once, for those who use several parts of it beside other threads."""
+        return self._items.contents
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The concepts; their numbers change when one is split, see ``id_of``."""
+        return self.contents.taxonomy
+
+    @property
+    def id_of(self) -> Index:
+        """The id of each concept number; ids never change."""
+        return self.contents.id_of
+
+    @property
+    def number_of(self) -> dict[int, int]:
+        """The concept number of each id."""
+        return self.contents.number_of
+
+    def __len__(self) -> int:
+        return self.contents.items
+
+    def refresh(self) -> bool:
+        """Look whether other processes have added items or split a concept; says whether they have."""
+        return self._items.refresh()
+
+    def items(self, numbers: ArrayLike) -> list[Item]:
+        """The items with these numbers, in their order."""
+        return self._items.items(numbers)
+
+    def search(self, query: str) -> Index:
+        """The numbers of all items whose id or text holds some words, large or small letters alike."""
+        return self._items.search(query)
+
+    def all_ids(self) -> NDArray[np.str_]:
+        """The ids of all items, by number."""
+        return self._items.all_ids()
+
+    def features(self) -> NDArray[np.float32] | None:
+        """The features of all items as a memory map, items x columns; None where the project has none."""
+        return self._items.features()
+
+    def imported(self) -> Labels:
+        """What was imported of all items, without any answer; the caller may change these labels."""
+        return self._items.imported()
+
+    def setting(self, key: str, default: Any = None) -> Any:
+        """What was kept under this key."""
+        return self._items.setting(key, default)
+
+    def set_setting(self, key: str, value: Any) -> None:
+        """Keep a value (anything that JSON can say) under a key."""
+        self._items.set_setting(key, value)
+
+    def add(
+        self,
+        ids: Iterable[str],
+        texts: Sequence[str | None] | None,
+        pictures: Sequence[str | None] | None,
+        features: Any,
+        labels: Labels,
+    ) -> tuple[int, int]:
+        """Add items with what is known of them, all or nothing: see ``adding.add``."""
+        return adding.add(self._items, ids, texts, pictures, features, labels)
+
+    def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
+        """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known."""
+        adding.split(self._items, concept, finer, exhaustive=exhaustive)
+
+    # -- answers, and what follows from them ---------------------------------------------------------------------------
+
+    def record(
+        self,
+        key: str,
+        annotator: str,
+        answers: Sequence[Answered],
+        *,
+        model: int | None = None,
+        settles: bool = False,
+    ) -> list[Event]:
+        """Keep the answers of one request, all or nothing; the same again changes nothing, see ``Answers.record``."""
+        return self.record_all([(key, annotator, answers)], model=model, settles=settles)[0][0]
+
+    def record_all(
+        self, requests: Iterable[Request], *, model: int | None = None, settles: bool = False
+    ) -> list[tuple[list[Event], bool]]:
+        """Keep several requests, all of them or none; returns the events of each, and whether they are new."""
+        return self.answers.record(requests, model=model, settles=settles)
+
+    def undo(self, key: str, annotator: str) -> list[Event]:
+        """Take back all answers of the annotator's last request that stands; returns the events that do so."""
+        return self.answers.undo(key, annotator)
+
+    def events(self, *, after: int = 0, annotator: str | None = None, last: int | None = None) -> list[Event]:
+        """The events after a sequence number, oldest first: all, those of one annotator, or the ``last`` so many."""
+        return self.answers.events(after=after, annotator=annotator, last=last)
+
+    def events_about(self, item: int, concept: int) -> list[Event]:
+        """All events about one entry, oldest first."""
+        return self.answers.about(item, concept)
+
+    def last_event(self) -> int:
+        """The sequence number of the newest event, 0 before the first."""
+        return self.answers.last()
+
+    def values(self, items: ArrayLike, concepts: ArrayLike) -> NDArray[np.int8]:
+        """1, 0 or -1 (nobody answered, or people disagree) for each entry, from answers alone."""
+        return self.consensus.values(items, concepts)
+
+    def labels(self) -> Labels:
+        """Imported labels and all answers that stand; an answer outranks what was imported of the same entry."""
+        return self.consensus.labels()
+
+    def disagreements(self) -> list[tuple[int, int, dict[str, int]]]:
+        """The entries that annotators disagree about and nobody settled: item, concept, what each says."""
+        return self.consensus.disagreements()
+
+    def refused_coarse(self) -> list[tuple[int, int, str]]:
+        """Every answer that says no to a concept with finer ones and that nobody settled: item, concept, annotator."""
+        return self.consensus.refused_coarse()
+
+    def answered_items(self) -> Index:
+        """The items about which an answer yes or no stands."""
+        return self.consensus.answered_items()
+
+    def count_answers(self) -> int:
+        """How many answers yes and no stand."""
+        return self.consensus.count_answers()
+
+    def annotators(self) -> list[dict[str, Any]]:
+        """For each annotator by name: answers yes, no and skip that stand, answers undone, agreement with others."""
+        return self.consensus.annotators()
+
+    def leases(self, *, overlap: int = 1, seconds: float = SECONDS, now: Callable[[], float] = time.time) -> Leases:
+        """Questions that are an annotator's for some seconds; with ``overlap`` k each goes to up to k annotators."""
+        return Leases(self.consensus, overlap=overlap, seconds=seconds, now=now)
+
+    # -- models and trainings ------------------------------------------------------------------------------------------
+
+    def new_model(self, build: Callable[[Path], Mapping[str, Any]]) -> int:
+        """Let ``build`` write a model into an empty folder and name it; returns its version, see ``Models.add``."""
+        return self.models.add(build)
+
+    def model(self) -> tuple[int, Path] | None:
+        """Version and folder of the newest model that is whole."""
+        newest = self.models.newest()
+        return None if newest is None else (newest.version, newest.folder)
+
+    def model_facts(self) -> dict[str, Any] | None:
+        """What was noted of the newest whole model: version, at, learner, answers, estimate, note."""
+        return self.models.facts()
+
+    def damaged_models(self) -> list[tuple[int, str]]:
+        """The versions that are newer than the newest whole model, and what is wrong with their files."""
+        return [(model.version, str(model.damage)) for model in self.models.left_out()]
+
+    def training(self) -> dict[str, Any] | None:
+        """The newest training: id, started, finished, pid, error, running; one whose process is gone has failed."""
+        return self.trainings.newest()
+
+    def add_curve_point(self, answers: int, estimate: Mapping[str, Any]) -> None:
+        """Note how good the model is thought to be after so many answers."""
+        self.models.add_curve_point(answers, estimate)
+
+    def curve(self) -> list[dict[str, Any]]:
+        """All such points, oldest first: answers, at, estimate."""
+        return self.models.curve()
+
 
 def _check_mark(folder: Path) -> None:
+    if unfinished(folder):
+        raise RamifyError(f"{folder} was not restored to its end: run 'ramify restore' again, with the same folder")
     try:
         mark: Any = json.loads((folder / MARK).read_text(encoding="utf-8"))
-        found = int(mark["format"])
+        written = int(mark["format"])
     except FileNotFoundError:
         raise RamifyError(f"{folder} is not a project of Ramify: make one with 'ramify init {folder}'") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise RamifyError(f"{folder / MARK} is damaged: restore the project from a backup") from None
-    if found > FORMAT:
-        raise RamifyError(f"{folder} was made by a newer Ramify (format {found}): install the newer Ramify")
+    if written > FORMAT:
+        raise RamifyError(f"{folder} was made by a newer Ramify (format {written}): install the newer Ramify")
     if not (folder / DATABASE).is_file():
         raise RamifyError(f"{folder / DATABASE} is missing: restore the project from a backup")

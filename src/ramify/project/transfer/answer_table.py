@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
-from ramify.labels import IRRELEVANT, RELEVANT
-from ramify.project.store.answers import LONGEST
+from ramify.labels import ANSWERS, WORDS
+from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.store import Store
 from ramify.readers.rows import Rows, as_text, is_empty, read_rows
 from ramify.readers.table import yes_or_no
@@ -15,7 +15,6 @@ from ramify.readers.table import yes_or_no
 __all__ = ["Answered", "answer_from_file"]
 
 KNOWN = ("id", "concept", "answer", "annotator", "key")
-WORDS = {RELEVANT: "yes", IRRELEVANT: "no"}
 
 
 @dataclass(frozen=True)
@@ -66,19 +65,20 @@ def answer_from_file(store: Store, path: str | Path, *, annotator: str = "file")
 
 def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Request], int]:
     """The requests of a file by their keys, and the number of rows without an answer."""
-    number_of = {one: number for number, one in enumerate(store.all_ids().tolist())}
+    number_of = {name: number for number, name in enumerate(store.all_ids().tolist())}
     taxonomy, id_of = store.taxonomy, store.id_of
     concept_of: dict[str, int] = {}
-    found: dict[tuple[str | None, str | None], _Request] = {}
+    requests: dict[tuple[str | None, str | None], _Request] = {}
     open_rows = 0
     columns = {name: rows.columns.get(name, [None] * len(rows)) for name in KNOWN}
-    for row, (one, name, said, who, key) in enumerate(zip(*columns.values(), strict=True)):
+    for row, (identity, name, said, who, key) in enumerate(zip(*columns.values(), strict=True)):
         if is_empty(said):
             open_rows += 1
             continue
-        item = number_of.get(as_text(one) or "")
+        item = number_of.get(as_text(identity) or "")
         if item is None:
-            wrong = "the id is missing" if is_empty(one) else f"there is no item {as_text(one)!r} in {store.folder}"
+            there_is = f"there is no item {as_text(identity)!r} in {store.folder}"
+            wrong = "the id is missing" if is_empty(identity) else there_is
             raise RamifyError(f"{rows.where(row, 'id')}: {wrong}: correct the id")
         path = as_text(name) or ""
         if path not in concept_of:
@@ -86,17 +86,17 @@ def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Req
                 concept_of[path] = int(id_of[taxonomy.index(path)])
             except RamifyError as error:
                 raise RamifyError(f"{rows.where(row, 'concept')}: {error}") from None
-        answer = "skip" if str(said).strip().lower() == "skip" else WORDS.get(_value(said))
+        answer = _answer(said)
         if answer is None:
             raise RamifyError(f"{rows.where(row, 'answer')}: {said!r} is neither yes, no nor skip (nor empty)")
         annotator = as_text(who) or default
         group = as_text(key)
-        for column, given in (("annotator", annotator), ("key", group or annotator)):
-            if len(given) > LONGEST or not given.isprintable():
+        for column, given, longest in (("annotator", annotator, LONGEST_NAME), ("key", group or "-", LONGEST_KEY)):
+            if len(given) > longest or not given.isprintable():
                 raise RamifyError(
-                    f"{rows.where(row, column)}: {given!r} is not printable text of 1 to {LONGEST} letters"
+                    f"{rows.where(row, column)}: {given!r} is not printable text of 1 to {longest} letters"
                 )
-        request = found.setdefault((group, None if group else annotator), _Request(annotator, group, {}))
+        request = requests.setdefault((group, None if group else annotator), _Request(annotator, group, {}))
         if request.annotator != annotator:
             raise RamifyError(
                 f"{rows.where(row, 'key')}: the key {group!r} belongs to {request.annotator!r} already: "
@@ -105,15 +105,19 @@ def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Req
         earlier, before = request.rows.setdefault((item, concept_of[path]), (row, answer))
         if before != answer:
             raise RamifyError(
-                f"{rows.where(row)}: {path!r} of {as_text(one)!r} is answered {before} in row "
+                f"{rows.where(row)}: {path!r} of {as_text(identity)!r} is answered {before} in row "
                 f"{rows.numbers[earlier]} and {answer} here: keep one"
             )
-    return {_key(request): request for request in found.values()}, open_rows
+    return {_key(request): request for request in requests.values()}, open_rows
 
 
-def _value(said: object) -> int:
+def _answer(said: object) -> str | None:
+    """Yes, no or skip, however it is written; None for anything else."""
+    word = str(said).strip().lower()
     value = yes_or_no(said)
-    return -1 if value is None else value
+    if value is None:
+        return word if word in ANSWERS else None
+    return WORDS[value]
 
 
 def _key(request: _Request) -> str:

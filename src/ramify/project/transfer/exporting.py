@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.labels import UNKNOWN, Source
+from ramify.errors import RamifyError
+from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, WORDS, Source
 from ramify.project.store.store import Store
 from ramify.project.transfer.tables import format_of, writing
 from ramify.taxonomy import Index, Taxonomy
@@ -16,7 +17,7 @@ from ramify.taxonomy import Index, Taxonomy
 __all__ = ["export_events", "export_labels", "export_predictions"]
 
 ENTRIES = 1 << 18  # written at once
-STATES = np.array(["no", "yes", "unknown"], object)  # by 0, 1 and -1
+WORD_OF = np.array([WORDS[value] for value in (IRRELEVANT, RELEVANT, UNKNOWN)], object)  # by 0, 1 and -1
 EVENT = {
     "seq": "whole",
     "at": "text",
@@ -35,8 +36,11 @@ LABEL = {"id": "text", "concept": "text", "state": "text", "source": "text"}
 
 def export_events(store: Store, path: str | Path, kind: str | None = None) -> tuple[int, int]:
     """Write every answer ever given, oldest first, also those taken back; returns rows written and rows in all."""
-    ids, paths = store.all_ids(), _paths(store)
     events = store.events()
+    store.refresh()  # what these are about may just have been added
+    ids, paths = store.all_ids(), _paths(store)
+    if not all(0 <= event.item < len(ids) and event.concept in paths for event in events):
+        raise RamifyError(f"{store.folder}: there are answers about nothing: restore the project from a backup")
     undone = {event.undoes for event in events}
     with writing(path, EVENT, format_of(Path(path), kind)) as writer:
         for first in range(0, len(events), ENTRIES):
@@ -70,7 +74,7 @@ def export_labels(
                 {
                     "id": ids[items[owners]].tolist(),
                     "concept": names[concepts].tolist(),
-                    "state": STATES[states[keep]].tolist(),
+                    "state": WORD_OF[states[keep]].tolist(),
                     "source": words[sources[keep]].tolist(),
                 }
             )

@@ -1,8 +1,10 @@
 """The features of incoming items: given in a file, or made by the embedder that the project uses."""
 
 import shutil
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +14,7 @@ from ramify.data.features import as_features
 from ramify.embed import Embedder, Floats, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
+from ramify.files import disk_troubles
 from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -34,9 +37,9 @@ def choose_embedder(
         if features is not None:
             return None
         if name is None and texts == pictures:
-            found = "both texts and pictures" if texts else "neither texts nor pictures"
+            both = "both texts and pictures" if texts else "neither texts nor pictures"
             raise RamifyError(
-                f"the items have {found}: say --embed text, --embed pictures, or give their --features as an .npy file"
+                f"the items have {both}: say --embed text, --embed pictures, or give their --features as an .npy file"
             )
         return embedder(name or ("text" if texts else "pictures"))
     if used == GIVEN:
@@ -87,23 +90,35 @@ def embedded(
     values = [value for number in wanted if (value := inputs[number])]
     if not values:
         return None, by, None
-    by, folder = _fitted(store, by, values, progress)
-    tell = None if progress is None else lambda done, total: progress("Embedding", done, total)
-    found, wrong = embed(by, values, folder, tell)
+    report = None if progress is None else lambda done, total: progress("Embedding", done, total)
+    with _drafts(store) as drafts, disk_troubles(drafts, "nothing was embedded"):
+        by, folder = _fitted(store, by, values, drafts, progress)
+        embeddings, wrong = embed(by, values, folder, report)
     unreadable.update((wanted[place], why) for place, why in wrong.items())
     if len(wanted) == len(inputs):
-        return found, by, folder
-    rows: Floats = np.zeros((len(inputs), found.shape[1]), np.float32)
-    rows[wanted] = found
+        return embeddings, by, folder
+    rows: Floats = np.zeros((len(inputs), embeddings.shape[1]), np.float32)
+    rows[wanted] = embeddings
     kept = store.features()
     if kept is not None and kept.shape[1] == rows.shape[1]:
         rows[list(known)] = kept[list(known.values())]
     return rows, by, folder
 
 
-def _fitted(store: Store, by: Embedder, values: Sequence[str], progress: Progress | None) -> tuple[Embedder, Path]:
-    """The embedder, fitted where these are the project's first items, and its folder of drafts."""
-    drafts = store.folder / "drafts"
+@contextmanager
+def _drafts(store: Store) -> Iterator[Path]:
+    """The folder of what is embedded on the way: in the project, unless that can only be read."""
+    if store.database.writable:
+        yield store.folder / "drafts"
+    else:
+        with tempfile.TemporaryDirectory(prefix="ramify-") as folder:
+            yield Path(folder)
+
+
+def _fitted(
+    store: Store, by: Embedder, values: Sequence[str], drafts: Path, progress: Progress | None
+) -> tuple[Embedder, Path]:
+    """The embedder, fitted where these are the project's first items, and its own folder of drafts."""
     if len(store):
         return by, drafts / digest(by.fingerprint())
     if not by.fits:
@@ -129,11 +144,13 @@ def keep_embedder(by: Embedder, folder: Path) -> None:
     draft.rename(folder)
 
 
-def drop_drafts(store: Store, used: Path | None) -> None:
+def drop_drafts(store: Store, *used: Path | None) -> None:
     """Remove what was embedded on the way, but not what another process may be embedding just now."""
     drafts = store.folder / "drafts"
-    for folder in drafts.iterdir() if drafts.is_dir() else ():
-        if folder == used or time.time() - folder.stat().st_mtime > STALE:
+    if not store.database.writable or not drafts.is_dir():
+        return
+    for folder in drafts.iterdir():
+        if folder in used or time.time() - folder.stat().st_mtime > STALE:
             shutil.rmtree(folder, ignore_errors=True)
-    if drafts.is_dir() and not any(drafts.iterdir()):
+    with suppress(OSError):  # it is not empty: others are embedding
         drafts.rmdir()

@@ -9,6 +9,8 @@ import numpy as np
 
 from ramify.embed import Embedder
 from ramify.errors import RamifyError
+from ramify.files import disk_troubles
+from ramify.project.store.locks import locked
 from ramify.project.store.store import Store
 from ramify.project.transfer.features import (
     GIVEN,
@@ -45,6 +47,11 @@ class Incoming:
     drafts: Path | None
     left_out: list[str]
     """Items that cannot be read, and why."""
+
+    @property
+    def embed(self) -> str:
+        """How the features were made."""
+        return GIVEN if self.embedder is None else self.embedder.name
 
     @property
     def ids(self) -> list[str]:
@@ -85,26 +92,40 @@ def init(folder: str | Path, taxonomy: str | Path) -> Store:
 def add(store: Store, source: str | Path, **options: Any) -> Added:
     """Add the items of a table, or of a folder of pictures, to a project: all or nothing.
 
-    The options are those of ``prepare``. What an interrupted call has embedded is found again by the next.
+    The options are those of ``prepare``. What an interrupted call has embedded is found again by the next. Where
+    another process adds the first items meanwhile, these are embedded again, by what those taught.
     """
-    found = prepare(store, source, **options)
-    chosen = found.chosen
-    name = GIVEN if found.embedder is None else found.embedder.name
+    store.database.check_writable()
+    drafts: list[Path | None] = []
+    counts = None
+    while counts is None:
+        first = not len(store)
+        incoming = prepare(store, source, **options)
+        drafts.append(incoming.drafts)
+        with disk_troubles(store.folder, "nothing was added"), locked(store.folder, wait=True):
+            store.refresh()
+            if not first or not len(store):
+                counts = _add(store, incoming)
+    drop_drafts(store, *drafts)
+    read = incoming.items
+    return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled)
+
+
+def _add(store: Store, incoming: Incoming) -> tuple[int, int]:
     if not len(store):  # until the first items are in, nothing depends on what an earlier failed try left here
-        if found.embedder is not None and found.drafts is not None:
-            keep_embedder(found.embedder, store.folder / "embedder")
-        store.set_setting("embed", name)
-    if found.images is not None:
-        _set_image_folder(store, found.images)
-    added, present = store.add(
-        found.ids,
-        [found.items.texts[number] for number in chosen],
-        [found.pictures[number] for number in chosen],
-        found.features,
-        found.items.labels if len(chosen) == len(found.items.ids) else found.items.labels.take(chosen),
+        if incoming.embedder is not None and incoming.drafts is not None:
+            keep_embedder(incoming.embedder, store.folder / "embedder")
+        store.set_setting("embed", incoming.embed)
+    if incoming.images is not None:
+        _set_image_folder(store, incoming.images)
+    items, chosen = incoming.items, incoming.chosen
+    return store.add(
+        incoming.ids,
+        [items.texts[number] for number in chosen],
+        [incoming.pictures[number] for number in chosen],
+        incoming.features,
+        items.labels if len(chosen) == len(items.ids) else items.labels.take(chosen),
     )
-    drop_drafts(store, found.drafts)
-    return Added(added, present, name, found.left_out, found.items.ignored, found.items.unlabelled)
 
 
 def prepare(
@@ -184,7 +205,7 @@ def _pictures(
     else:
         start = project or source.resolve().parent
     folder = project or start
-    found: list[str | None] = []
+    relative: list[str | None] = []
     for number, picture in enumerate(items.pictures):
         path = None if picture is None else Path(_normal(start / picture))
         if path is not None and not path.is_relative_to(folder):
@@ -192,8 +213,8 @@ def _pictures(
                 f"{items.where(number)}: the picture {picture!r} lies outside of {folder}, where this project's "
                 "pictures are: move it there" + (", or name another folder with --images" if project is None else "")
             )
-        found.append(None if path is None else path.relative_to(folder).as_posix())
-    return folder, found
+        relative.append(None if path is None else path.relative_to(folder).as_posix())
+    return folder, relative
 
 
 def _normal(path: Path) -> str:
@@ -205,8 +226,8 @@ def _known(store: Store, items: Items, pictures: list[str | None]) -> dict[int, 
     """The number in the project of each item that is there already; refuses one that has changed."""
     if not len(store):
         return {}
-    number_of = {one: number for number, one in enumerate(store.all_ids().tolist())}
-    known = {place: number_of[one] for place, one in enumerate(items.ids) if one in number_of}
+    number_of = {name: number for number, name in enumerate(store.all_ids().tolist())}
+    known = {place: number_of[name] for place, name in enumerate(items.ids) if name in number_of}
     for (place, _), there in zip(known.items(), store.items(list(known.values())), strict=True):
         for what, said, kept in (("text", items.texts[place], there.text), ("picture", pictures[place], there.picture)):
             if said is not None and said != kept:

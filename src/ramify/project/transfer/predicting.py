@@ -8,25 +8,13 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, Labels
-from ramify.learners import Learner, Refine
+from ramify.learners import Learner
 from ramify.learners.base import ROWS
-from ramify.project.live.cache import opinions
-from ramify.project.live.model import Model
 from ramify.project.store.store import Store
+from ramify.project.transfer.learned import current_learner
 from ramify.taxonomy import Index
 
 FEWEST = 20  # completely known items from which a precision is estimated
-
-
-def current_learner(store: Store, labels: Labels) -> Learner:
-    """The newest model, with all answers given since it was trained."""
-    named = store.model()
-    if named is None:
-        raise RamifyError(f"{store.folder} has no model yet: run `ramify train {store.folder}` first")
-    learner = Model.load(named, store.features(), labels, store.answered_items()).learner
-    if learner is None:
-        raise RamifyError(f"the taxonomy of {store.folder} has changed: run `ramify train {store.folder}` first")
-    return learner
 
 
 def predict(
@@ -55,9 +43,9 @@ def predict(
         block = np.arange(first, min(first + ROWS, len(labels)))
         known = labels.take(block)
         rows, states = features[block], known.states()
-        found = opinions(learner, rows, known) if coarse_known else learner.predict_proba(rows)
-        found = np.where(states >= 0, states, found).astype(np.float32)
-        yield block, found, found >= least
+        p = learner.opinions(rows, known) if coarse_known else learner.predict_proba(rows)
+        probabilities = np.where(states >= 0, states, p).astype(np.float32)
+        yield block, probabilities, probabilities >= least
 
 
 def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
@@ -67,9 +55,10 @@ def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> 
     """
     if not 0 < precision <= 1:
         raise RamifyError(f"the precision is a share above 0 and up to 1, not {precision:g}")
-    if not isinstance(learner, Refine):
-        raise RamifyError(f"only refine can estimate its precision from answers, not {learner.name}: give a threshold")
-    truth, probabilities = learner.left_out_opinions() if coarse_known else learner.left_out_probabilities()
+    left_out = learner.left_out(coarse_known=coarse_known)
+    if left_out is None:
+        raise RamifyError(f"{learner.name} cannot estimate its precision from answers: give a threshold, or use refine")
+    truth, probabilities = left_out
     if len(truth) < FEWEST:
         raise RamifyError(
             f"only {len(truth)} items are completely known, and a precision needs {FEWEST}: answer all questions about "

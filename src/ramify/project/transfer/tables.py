@@ -22,10 +22,10 @@ def format_of(path: Path | None, wanted: str | None) -> str:
     >>> format_of(Path("labels.parquet"), None), format_of(Path("labels"), "csv")
     ('parquet', 'csv')
     """
-    found = wanted or ("" if path is None else path.suffix.lower().lstrip("."))
-    if found not in FORMATS:
-        raise RamifyError(f"the format {found!r} is none of {', '.join(FORMATS)}: choose one with --format")
-    return found
+    name = wanted or ("" if path is None else path.suffix.lower().lstrip("."))
+    if name not in FORMATS:
+        raise RamifyError(f"the format {name!r} is none of {', '.join(FORMATS)}: choose one with --format")
+    return name
 
 
 class RowWriter:

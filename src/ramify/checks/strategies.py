@@ -1,0 +1,165 @@
+"""What every strategy does alike; each check takes a strategy and a learner that is not fitted."""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import clone
+
+from ramify.checks.data import TAXONOMY, data
+from ramify.labels import UNKNOWN, Labels
+from ramify.learners import Learner
+from ramify.strategies import Pool, Query, Shortlist, Strategy
+from ramify.taxonomy import Index
+
+NONE = np.empty(0, np.intp)
+
+
+def check_query(query: Query, labels: Labels, batch_size: int) -> None:
+    """Unknown entries, none twice, with finite scores, as many as were asked for or as there are."""
+    assert len(query.items) == len(query.concepts) == len(query.scores) == min(batch_size, len(labels.unknown()[0]))
+    assert len(entries(query)) == len(query.items)
+    assert (labels.states()[query.items, query.concepts] == UNKNOWN).all()
+    assert np.isfinite(query.scores).all()
+    assert query.item_views == len(set(query.items.tolist()))
+
+
+def entries(query: Query) -> set[tuple[int, int]]:
+    """The questions as a set."""
+    return set(zip(query.items.tolist(), query.concepts.tolist(), strict=True))
+
+
+def same(one: Query, other: Query) -> bool:
+    """Whether two queries ask the same in the same order."""
+    return np.array_equal(one.items, other.items) and np.array_equal(one.concepts, other.concepts)
+
+
+# -- queries -----------------------------------------------------------------------------------------------------------
+
+
+def check_seeded_query(strategy: Strategy, learner: Learner) -> None:
+    """A query is a pure function of its arguments and the seed, and changes nothing."""
+    features, labels = data()
+    model, seeded = clone(learner).fit(features, labels), clone(strategy).set_params(random_state=3)
+    before = labels.take(None)
+    query = seeded.query(model, features, labels, 10)
+    check_query(query, labels, 10)
+    assert same(seeded.query(model, features, labels, 10), query)
+    assert same(seeded.query(model, scipy.sparse.csr_array(features), labels, 10), query)
+    assert labels == before
+    assert repr(strategy).startswith(type(strategy).__name__)
+
+
+def check_exclusion(strategy: Strategy, learner: Learner) -> None:
+    """What is out with somebody is not asked."""
+    features, labels = data()
+    model, seeded = clone(learner).fit(features, labels), clone(strategy).set_params(random_state=3)
+    query = seeded.query(model, features, labels, 10)
+    other = seeded.query(model, features, labels, 10, exclude=(query.items, query.concepts))
+    check_query(other, labels, 10)
+    assert not entries(other) & entries(query)
+    nothing = seeded.query(model, features, labels, 5, exclude=labels.unknown())
+    assert len(nothing.items) == len(nothing.concepts) == len(nothing.scores) == nothing.item_views == 0
+
+
+def check_everything(strategy: Strategy, learner: Learner) -> None:
+    """More than there is: everything, once; and nothing where all is known."""
+    features, labels = data()
+    model = clone(learner).fit(features, labels)
+    everything = strategy.query(model, features, labels, 10_000)
+    assert entries(everything) == _unknown(labels)
+    assert len(everything.items) == len(_unknown(labels))
+    check_query(strategy.query(model, features, labels, 1), labels, 1)
+    known = data(warm=len(features))[1]
+    assert not len(strategy.query(clone(learner).fit(features, known), features, known, 5).items)
+
+
+def check_beginning(strategy: Strategy, learner: Learner) -> None:
+    """With nothing fine known: whole items, with no learner."""
+    features, labels = data()
+    cold = Labels(TAXONOMY, labels.states(concepts=TAXONOMY.roots))
+    query = strategy.query(None, features, cold, 12)
+    check_query(query, cold, 12)
+    for item in np.unique(query.items):
+        if item != query.items[-1]:
+            assert (query.items == item).sum() == (cold.states(item) == UNKNOWN).sum()
+
+
+# -- shortlists --------------------------------------------------------------------------------------------------------
+
+
+def check_taking(strategy: Strategy, learner: Learner) -> None:
+    """Taken in parts, a shortlist gives what it gives at once."""
+    _, shortlist = _shortlist(strategy, learner)
+    _, other = _shortlist(strategy, learner)
+    whole = other.take(12)
+    parts = [shortlist.take(5), shortlist.take(7)]
+    assert np.array_equal(np.concatenate([part.items for part in parts]), whole.items)
+    assert np.array_equal(np.concatenate([part.concepts for part in parts]), whole.concepts)
+
+
+def check_groups(strategy: Strategy, learner: Learner) -> None:
+    """Screens of open siblings, until everything was asked once; what became known meanwhile is passed over."""
+    labels, shortlist = _shortlist(strategy, learner)
+    items, concepts = labels.unknown()
+    labels.record(items[:3], concepts[:3], np.ones(3, int), "annotated")
+    unknown = _unknown(labels)
+    asked: set[tuple[int, int]] = set()
+    while (group := shortlist.take_group()) is not None:
+        item, children = group
+        assert len({int(TAXONOMY.parents[child]) for child in children}) == 1
+        screen = {(item, int(child)) for child in children}
+        assert screen <= unknown - asked
+        asked |= screen
+        shortlist.renew([int(TAXONOMY.parents[children[0]])])
+    assert asked == unknown
+    assert len(shortlist.take(1).items) == 0
+    assert isinstance(shortlist.low(), bool)
+
+
+def check_entries(strategy: Strategy, learner: Learner) -> None:
+    """One concept for several items, until everything was asked once."""
+    labels, shortlist = _shortlist(strategy, learner)
+    asked: set[tuple[int, int]] = set()
+    while (taken := shortlist.take_entries(4)) is not None:
+        items, concept = taken
+        assert 1 <= len(items) <= 4
+        screen = {(int(item), concept) for item in items}
+        assert screen <= _unknown(labels) - asked
+        asked |= screen
+    assert asked == _unknown(labels)
+
+
+def check_part_of_the_pool(strategy: Strategy, learner: Learner) -> None:
+    """Only the items of the pool are asked about."""
+    chosen = np.arange(25, 45)
+    _, shortlist = _shortlist(strategy, learner, items=chosen)
+    assert set(shortlist.take(10_000).items.tolist()) <= set(chosen.tolist())
+
+
+STRATEGY_CHECKS: tuple[Callable[[Strategy, Learner], None], ...] = (
+    check_seeded_query,
+    check_exclusion,
+    check_everything,
+    check_beginning,
+    check_taking,
+    check_groups,
+    check_entries,
+    check_part_of_the_pool,
+)
+
+
+def check_strategy(strategy: Strategy, learner: Learner) -> None:
+    """All checks."""
+    for check in STRATEGY_CHECKS:
+        check(strategy, learner)
+
+
+def _shortlist(strategy: Strategy, learner: Learner, items: Index | None = None) -> tuple[Labels, Shortlist]:
+    features, labels = data()
+    model, seeded = clone(learner).fit(features, labels), clone(strategy).set_params(random_state=3)
+    return labels, seeded.shortlist(model, Pool(features, labels, NONE, items=items), 10_000)
+
+
+def _unknown(labels: Labels) -> set[tuple[int, int]]:
+    return set(zip(*(part.tolist() for part in labels.unknown()), strict=True))

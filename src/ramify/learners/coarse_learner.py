@@ -1,0 +1,73 @@
+"""What learners with a coarse stage share: how it is trained, and a folder where it is kept and found again."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+from sklearn.base import clone
+
+from ramify.files import whole_file
+from ramify.labels import Labels
+from ramify.learners.base import Inputs, Learner, fingerprint
+from ramify.learners.coarse_stage import CoarseStage, Recipe
+from ramify.nets import pick_device
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoarseLearner(Learner):
+    """A learner whose first part is P(c | x), by nets that are trained once on all coarse labels."""
+
+    hidden: tuple[int, ...] = (512, 512)
+    """The sizes of the nets' hidden layers; the first of them gives features to the fine stage."""
+    nets: int = 3
+    """How many nets; each holds out another part of the items, so that every item has one that never saw it."""
+    steps: int = 1500
+    """Mini-batches that a net is trained on, at most."""
+    batch_size: int = 256
+    """Items in a mini-batch."""
+    lr: float = 1e-3
+    """The learning rate of AdamW."""
+    weight_decay: float = 0.1
+    """The weight decay of AdamW."""
+    input_dropout: float = 0.3
+    """The share of inputs that is dropped in training."""
+    dropout: float = 0.5
+    """The share of hidden units that is dropped in training."""
+    average: float = 0.98
+    """Nets are averages of their weights over about 1 / (1 - average) steps."""
+    look_every: int = 50
+    """Steps between two looks at the held-out items."""
+    patience: int = 6
+    """Looks without a lower loss after which training stops."""
+    held_out: int = 2000
+    """Held-out items that are looked at, at most."""
+    memory: str | None = None
+    """A folder where trained coarse stages are kept and found again, for the same data, settings and seed."""
+    verbose: bool = False
+    """Whether to show a progress bar."""
+
+    def prepare(self, X: Any, labels: Labels) -> None:  # noqa: N803
+        """Train the coarse stage into ``memory``: it serves every fit of that seed."""
+        copy = clone(self)  # what is prepared is not learned yet
+        copy._train_coarse(copy._start(X, labels), labels)
+
+    def _train_coarse(self, features: Any, labels: Labels) -> CoarseStage:
+        """The coarse stage for these data and this seed: from the memory folder, or trained and kept there."""
+        device, seed = pick_device(self.device), self._draw_seed()
+        states = labels.states(concepts=labels.taxonomy.roots)
+        recipe = Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
+        kept = None
+        if self.memory is not None and self.random_state is not None:
+            key = fingerprint(features, states, seed, str(features.dtype), recipe)
+            kept = Path(self.memory, f"coarse-{key}.safetensors")
+            if kept.exists():
+                return CoarseStage.from_arrays(load_file(kept), device)
+        inputs = Inputs(features, self.scaler_, device)
+        stage = CoarseStage.fitted(inputs, states, seed, recipe, verbose=self.verbose)
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(kept) as draft:
+                save_file({name: np.ascontiguousarray(value) for name, value in stage.arrays().items()}, draft)
+        return stage

@@ -1,0 +1,35 @@
+"""Plugins: a learner or strategy by the name it is registered under, or one of a user's own as ``module:Class``."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TypeVar
+
+from ramify.errors import RamifyError
+
+Kind = TypeVar("Kind")
+
+
+def by_name(what: str, name: str, known: Mapping[str, type[Kind]]) -> type[Kind]:
+    """The class of that name; ``module:Class`` is imported.
+
+    >>> by_name("number", "int", {"int": int, "float": float})
+    <class 'int'>
+    >>> by_name("number", "fractions:Fraction", {"int": int})
+    <class 'fractions.Fraction'>
+    >>> by_name("number", "imt", {"int": int, "float": float})
+    Traceback (most recent call last):
+    ...
+    ramify.errors.RamifyError: there is no number 'imt': choose among int, float, or name your own as module:Class
+    """
+    if name in known:
+        return known[name]
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise RamifyError(
+            f"there is no {what} {name!r}: choose among {', '.join(known)}, or name your own as module:Class"
+        )
+    try:
+        found: type[Kind] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise RamifyError(f"the {what} {name!r} cannot be loaded ({error}): check module and class") from None
+    return found

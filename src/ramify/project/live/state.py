@@ -1,0 +1,103 @@
+"""State: what a served project is right now. One lock guards all of it, and is held for milliseconds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.labels import UNKNOWN, Labels
+from ramify.labels.guarded import GuardedLabels
+from ramify.learners.warm import answered_items
+from ramify.project.live.model import Model
+from ramify.project.store.consensus import apply_answers
+from ramify.project.store.items import Contents
+from ramify.project.store.store import Store
+from ramify.taxonomy import Index
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Parts that belong together, whatever other processes add or split meanwhile."""
+
+    contents: Contents
+    labels: Labels
+    features: Any
+    model: Model
+
+
+class State:
+    """Taxonomy, items, labels and model of a project; labels are read under the lock, one block at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.lock = store, RLock()
+        self.changes = 0
+        """How often answers have changed the labels."""
+        self.load()
+
+    def load(self) -> None:
+        """Everything from disk."""
+        with self.lock:
+            self.features = self.store.features()
+            self.imported = self.store.imported()
+            self.labels = GuardedLabels(self.store.labels(), self.lock)
+            self.model = self.load_model()
+            self._answered = set(answered_items(self.labels).tolist())
+
+    def reload(self) -> bool:
+        """Take up what another process added or split; says whether there was anything."""
+        with self.lock:
+            changed = self.store.refresh()
+            if changed:
+                self.load()
+            return changed
+
+    def load_model(self) -> Model:
+        """The newest model on disk."""
+        return Model.load(self.store, self.features, self.labels, self.store.answered_items())
+
+    def snapshot(self) -> Snapshot:
+        """Contents, labels, features and model of one moment."""
+        with self.lock:
+            return Snapshot(self.store.contents, self.labels, self.features, self.model)
+
+    def answered(self) -> Index:
+        """The items of which anything fine is known."""
+        with self.lock:
+            return np.array(sorted(self._answered), np.intp)
+
+    def outdated(self) -> bool:
+        """Whether there are features to learn from that the model has not seen, or other concepts than it knows."""
+        with self.lock:
+            return self.features is not None and (self.model.learner is None or self.model.upto < len(self.features))
+
+    def apply(self, entries: Sequence[tuple[int, int]]) -> "Change":
+        """Bring the labels of some entries (items and stable concept ids) in line with the answers on disk."""
+        items, ids = np.array(entries, np.intp).T
+        values = self.store.values(items, ids)
+        with self.lock:  # labels and numbers of concepts change together
+            concepts = np.array([self.store.number_of[concept] for concept in ids.tolist()], np.intp)
+            before = self._count_unknown(items)
+            apply_answers(self.labels, self.imported, items, concepts, values)
+            settled = before - self._count_unknown(items)
+            self._answered.update(items.tolist())
+            self.changes += 1
+            parents = self.labels.taxonomy.parents[concepts]
+        return Change(items, concepts, values, parents, max(0, settled - int((values != UNKNOWN).sum())))
+
+    def _count_unknown(self, items: Index) -> int:
+        return int((self.labels.states(np.unique(items)) == UNKNOWN).sum())
+
+
+@dataclass(frozen=True)
+class Change:
+    """What answers changed."""
+
+    items: Index
+    concepts: Index
+    values: NDArray[np.int8]
+    parents: Index
+    deduced: int
+    """Entries that are known now although nobody was asked."""

@@ -1,0 +1,55 @@
+"""A project's learner as it is now: the saved one, with all answers given since it was trained."""
+
+from typing import Any
+
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.learners import LEARNERS, Learner, learner_class, load
+from ramify.project.store.models import KeptModel
+from ramify.project.store.store import Store
+from ramify.taxonomy import Index
+
+
+def make_learner(name: str, **parameters: Any) -> Learner:
+    """A project's learner: always the same seed, so that training again gives the same model.
+
+    >>> make_learner("refine", steps=10).steps
+    10
+    """
+    known = [other for other in LEARNERS if other != "all-labels"]  # which wants labels that nobody has
+    if name == "all-labels":
+        raise RamifyError(f"there is no learner {name!r} for a project: choose among {', '.join(known)}")
+    learner = learner_class(name)(random_state=0)
+    wrong = sorted(set(parameters) - set(learner.get_params()))
+    if wrong:
+        raise RamifyError(f"{name} has no parameter {wrong[0]!r}: it has {', '.join(sorted(learner.get_params()))}")
+    learner.set_params(**parameters)
+    return learner
+
+
+def load_kept(kept: KeptModel, features: Any, labels: Labels, annotated: Index) -> Learner:
+    """The learner of a kept model; where it learns at once, it takes in what changed since it was trained."""
+    if kept.damage is not None:
+        raise RamifyError(kept.damage)
+    learner = load(kept.folder / "learner")
+    if learner.learns_at_once and learner.taxonomy_ == labels.taxonomy:
+        changed = learner.changed_items(labels, annotated)
+        if len(changed):
+            learner.partial_fit(features, labels, items=changed)
+    return learner
+
+
+def current_learner(store: Store, labels: Labels) -> Learner:
+    """The newest model that is whole, with all answers given since it was trained."""
+    damage: RamifyError | None = None
+    for kept in store.models.candidates():
+        try:
+            learner = load_kept(kept, store.features(), labels, store.answered_items())
+        except RamifyError as error:
+            damage = damage or error
+            continue
+        if learner.taxonomy_ != labels.taxonomy:
+            raise RamifyError(f"the taxonomy of {store.folder} has changed: run `ramify train {store.folder}` first")
+        return learner
+    found = "no model yet" if damage is None else f"no model that is whole ({damage})"
+    raise RamifyError(f"{store.folder} has {found}: run `ramify train {store.folder}` first")

@@ -1,0 +1,71 @@
+"""Pool: what may be asked, and how to look at it."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ramify.labels import Labels
+from ramify.learners.cache import Cache
+from ramify.learners.warm import answered_items
+from ramify.noise import sample
+from ramify.taxonomy import Index
+
+ROWS = 8192  # items looked at together
+
+
+@dataclass
+class Pool:
+    """The unknown entries, without those that are out with somebody.
+
+    Who asks in the background gives more: ``items``, where not all are to be looked at; a learner's ``cache``, so that
+    no net is run; how many items are looked at together, and ``rest``, called between two such blocks with the seconds
+    that they took.
+    """
+
+    features: Any
+    labels: Labels
+    excluded: Index
+    """Excluded entries as item * number of concepts + concept, ascending."""
+    items: Index | None = None
+    """The items that may be asked about, ascending; None for all."""
+    cache: Cache | None = None
+    known_answered: Index | None = None
+    """The items with fine labels, where they are known already: to look for them goes through all labels."""
+    rows: int | None = None
+    rest: Callable[[float], None] = lambda seconds: None
+
+    def __len__(self) -> int:
+        return len(self.labels) if self.items is None else len(self.items)
+
+    @cached_property
+    def answered(self) -> Index:
+        """The items of which anything fine is known."""
+        return answered_items(self.labels) if self.known_answered is None else self.known_answered
+
+    def sample(self, seed: int, size: int) -> Index:
+        """Some of the items, drawn by a seed."""
+        drawn = sample(seed, len(self), size)
+        return drawn if self.items is None else self.items[drawn]
+
+    def entries(self, items: Index | slice) -> tuple[Index, Index]:
+        """What may be asked of some items."""
+        owners, concepts = self.labels.unknown(items)
+        if len(self.excluded):
+            free = ~np.isin(owners * len(self.labels.taxonomy) + concepts, self.excluded)
+            owners, concepts = owners[free], concepts[free]
+        return owners, concepts
+
+    def blocks(self) -> Iterator[tuple[Index, Index]]:
+        """All entries that may be asked, item by item, in blocks of items."""
+        size = self.rows or ROWS
+        for first in range(0, len(self), size):
+            start = time.monotonic()
+            last = min(first + size, len(self))
+            items, concepts = self.entries(slice(first, last) if self.items is None else self.items[first:last])
+            if len(items):
+                yield items, concepts
+            self.rest(time.monotonic() - start)

@@ -1,0 +1,103 @@
+"""Shortlists: the questions most worth asking, from which a query, a loop, a file and the page take theirs."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.labels import UNKNOWN
+from ramify.strategies.pool import Pool
+from ramify.taxonomy import Index
+
+LOW = 64  # with fewer questions left a list is worth making again, if there are more than it holds
+
+
+class Query(NamedTuple):
+    """The chosen entries, the most wanted first, and how much each is wanted."""
+
+    items: Index
+    concepts: Index
+    scores: NDArray[np.float64]
+
+    def some(self, places: Index | slice) -> "Query":
+        """Some of them."""
+        return Query(self.items[places], self.concepts[places], self.scores[places])
+
+    @property
+    def item_views(self) -> int:
+        """How many items a person has to look at: one shown with several questions is looked at once."""
+        return len(np.unique(self.items))
+
+
+class Shortlist(Protocol):
+    """Questions in the order in which they should be asked. What is taken is gone; what became known is passed over."""
+
+    def take(self, count: int) -> Query:
+        """The next entries, one by one."""
+
+    def take_group(self) -> tuple[int, Index] | None:
+        """An item and the children of one concept to ask of it on one screen; None when nothing is left."""
+
+    def take_entries(self, count: int) -> tuple[Index, int] | None:
+        """Up to so many items and one concept to ask of all of them; None when nothing is left."""
+
+    def low(self) -> bool:
+        """Whether it is nearly used up while more could be asked."""
+
+    def renew(self, parents: Iterable[int]) -> None:
+        """Take in what was learned since of the children of some concepts."""
+
+
+class Entries:
+    """A shortlist of single entries, ranked once; where there are more than ``length``, only those."""
+
+    def __init__(self, ranked: Query, pool: Pool, length: int) -> None:
+        self.ranked, self.pool = ranked, pool
+        self._cut = len(ranked.items) >= length
+        self._left = np.ones(len(ranked.items), np.bool_)
+        self._first = 0
+
+    def take(self, count: int) -> Query:
+        """The next entries."""
+        places = np.flatnonzero(self._left)[:count]
+        self._left[places] = False
+        return self.ranked.some(places)
+
+    def take_group(self) -> tuple[int, Index] | None:
+        """The item of the next entry, with all its open siblings: who looks at an item may answer them too."""
+        items, concepts, _ = self.ranked
+        taxonomy = self.pool.labels.taxonomy
+        while (place := self._next()) is not None:
+            item, parent = int(items[place]), taxonomy.parents[concepts[place]]
+            self._left[(items == item) & (taxonomy.parents[concepts] == parent)] = False
+            _, unknown = self.pool.entries(np.array([item]))
+            children = unknown[taxonomy.parents[unknown] == parent]
+            if concepts[place] in children:
+                return item, children
+        return None
+
+    def take_entries(self, count: int) -> tuple[Index, int] | None:
+        """The next entry, and the best of the same concept."""
+        items, concepts, _ = self.ranked
+        while (place := self._next()) is not None:
+            concept = int(concepts[place])
+            same = np.flatnonzero(self._left & (concepts == concept))
+            same = same[self.pool.labels.states(items[same], concept)[:, 0] == UNKNOWN][:count]
+            self._left[place] = False
+            self._left[same] = False
+            if len(same):
+                return items[same], concept
+        return None
+
+    def low(self) -> bool:
+        """Whether little is left of a list that did not hold everything."""
+        return self._cut and int(self._left.sum()) < LOW
+
+    def renew(self, parents: Iterable[int]) -> None:
+        """Nothing: scores of single entries are made anew with the list."""
+
+    def _next(self) -> int | None:
+        while self._first < len(self._left) and not self._left[self._first]:
+            self._first += 1
+        return self._first if self._first < len(self._left) else None
