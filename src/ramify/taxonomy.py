@@ -197,6 +197,18 @@ class Taxonomy:
             above.append(number)
         return np.array(above[::-1], np.intp)
 
+    def __contains__(self, concept: object) -> bool:
+        """Whether there is such a concept: by name, path, alias or number.
+
+        >>> "cat" in Taxonomy({"animal": ["cat"]}), "dog" in Taxonomy({"animal": ["cat"]})
+        (True, False)
+        """
+        try:
+            self.index(concept)  # type: ignore[arg-type]  # which says what it is not
+        except RamifyError:
+            return False
+        return True
+
     def descendants(self, concept: ConceptRef) -> Index:
         """All concepts below, in the order of the printed tree."""
         return np.array(self._below(self.index(concept)), np.intp)

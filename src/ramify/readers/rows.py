@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,44 @@ def read_rows(path: str | Path) -> Rows:
     if not rows.columns or not len(rows):
         raise RamifyError(f"{path}: the file has no rows: give one row for each item")
     return rows
+
+
+def as_rows(table: Any) -> Rows:
+    """The rows of a file, or of a table in memory: a DataFrame, a mapping of columns, or a list of mappings.
+
+    >>> as_rows([{"id": "a", "text": "one"}, {"id": "b"}]).columns
+    {'id': ['a', 'b'], 'text': ['one', None]}
+    """
+    if isinstance(table, str | Path):
+        return read_rows(table)
+    name = Path("the table")
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas, polars, pyarrow's own names are alike
+        names = [str(column) for column in getattr(table, "column_names", table.columns)]
+        columns = {column: _plain_list(table[column]) for column in names}
+        _check_unique(name, names)
+    elif isinstance(table, Mapping):
+        columns = {str(column): _plain_list(values) for column, values in table.items()}
+    elif isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
+        names = list(dict.fromkeys(str(column) for row in table for column in row))
+        columns = {column: [row.get(column) for row in table] for column in names}
+    else:
+        raise RamifyError(
+            f"a table is a file, a DataFrame, a mapping of columns or a list of mappings, not {type(table).__name__}"
+        )
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise RamifyError(f"{name}: the columns have {sorted(lengths)} values: give each as many")
+    if not columns or lengths == {0}:
+        raise RamifyError(f"{name} has no rows: give one row for each item")
+    return Rows(name, columns, range(1, lengths.pop() + 1))
+
+
+def _plain_list(values: Any) -> list[Any]:
+    """A column's values as Python's own."""
+    for method in ("to_pylist", "tolist", "to_list"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
 
 
 def is_empty(value: Any) -> bool:
