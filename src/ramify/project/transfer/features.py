@@ -12,6 +12,7 @@ from ramify.data.features import as_features
 from ramify.embed import Embedder, Floats, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
+from ramify.files import read_npy
 from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -53,16 +54,10 @@ def choose_embedder(
 
 def given_features(path: str | Path, count: int, source: Path) -> Any:
     """The features of a file, one row for each of so many items."""
-    path = Path(path)
-    if not path.is_file():
-        raise RamifyError(f"{path}: there is no such file")
-    try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError):
-        raise RamifyError(f"{path}: this is not a whole .npy file of numbers: write it with numpy.save") from None
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) != count:
-        shape = "several arrays" if not isinstance(rows, np.ndarray) else " x ".join(map(str, rows.shape)) + " numbers"
-        raise RamifyError(f"{path} holds {shape} for the {count} items of {source}: give one row for each item")
+    rows = read_npy(path)
+    if rows.ndim != 2 or len(rows) != count or not rows.shape[1]:
+        shape = " x ".join(map(str, rows.shape)) or "1"
+        raise RamifyError(f"{path} holds {shape} numbers for the {count} items of {source}: give one row for each item")
     try:
         return as_features(rows)
     except RamifyError as error:
