@@ -35,6 +35,7 @@ Items: TypeAlias = int | slice | ArrayLike | None
 Concepts: TypeAlias = ConceptRef | Iterable[ConceptRef]
 
 NUMBER = (int, np.integer)
+STORED = {"roots": ("uint8", 2), "lengths": ("int32", 1), "positions": ("int32", 1), "cells": ("uint8", 1)}
 ONE_BY_ONE = 64  # up to so many entries the short way, item by item, is the quicker one
 
 
@@ -341,16 +342,22 @@ class Labels:
     @classmethod
     def load(cls, path: str | Path) -> "Labels":
         """Read what ``save`` wrote."""
-        arrays = read_npz(path, ("taxonomy", "roots", "lengths", "positions", "cells"))
-        taxonomy = Taxonomy(json.loads(str(arrays["taxonomy"])))
-        roots, lengths, positions = arrays["roots"], arrays["lengths"], arrays["positions"]
+        arrays = read_npz(path, ("taxonomy", *STORED))
+        damaged = RamifyError(f"{path}: the arrays of these labels do not fit together: the file is damaged")
+        try:
+            taxonomy = Taxonomy(json.loads(str(arrays["taxonomy"])))
+        except ValueError:
+            raise damaged from None
+        roots, lengths, positions, cells = (arrays[name] for name in STORED)
         if (
-            roots.shape != (len(lengths), len(taxonomy.roots))
-            or not lengths.sum() == len(positions) == len(arrays["cells"])
+            {name: (arrays[name].dtype.name, arrays[name].ndim) for name in STORED} != STORED
+            or roots.shape != (len(lengths), len(taxonomy.roots))
+            or not lengths.sum() == len(positions) == len(cells)
+            or lengths.min(initial=0) < 0
             or (len(positions) and not 0 <= positions.min() <= positions.max() < len(taxonomy))
         ):
-            raise RamifyError(f"{path}: the arrays of these labels do not fit together: the file is damaged")
-        store = Store(trees(taxonomy), roots, Rows(lengths, positions, arrays["cells"]))
+            raise damaged
+        store = Store(trees(taxonomy), roots, Rows(lengths, positions, cells))
         return cls.__new__(cls)._take_over(taxonomy, store)
 
     # -- inside ------------------------------------------------------------------------------------------------------

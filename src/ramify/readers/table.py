@@ -64,7 +64,7 @@ def _ids(rows: Rows, column: str) -> list[str]:
     first: dict[str, int] = {}
     for row, value in enumerate(rows.columns[column]):
         found = as_text(value)
-        if found is None or isinstance(value, bool | list | dict):
+        if found is None or isinstance(value, bool | bytes | list | dict):
             wrong = "the id is missing" if found is None else f"{value!r} is no id"
             raise RamifyError(f"{rows.where(row, column)}: {wrong}: give every item its own")
         if first.setdefault(found, row) != row:
