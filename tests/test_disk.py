@@ -16,6 +16,7 @@ import sqlalchemy
 import disks
 from ramify import RamifyError
 from ramify.project.store import migrations
+from ramify.project.store.revisions import new_array
 from ramify.project.store.store import Store, UnavailableError
 from ramify.project.transfer.exporting import export_events, export_labels
 from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity
@@ -83,6 +84,16 @@ def test_a_full_disk_is_said_wherever_it_ends_and_nothing_is_half_done(small_dis
         assert store.add(["new"], None, None, [[1, 1, 1, 1]], coarse(1)) == (1, 0)
 
 
+def test_a_map_of_a_file_has_its_room_from_the_beginning(small_disk):
+    """Else the first write into a page that has no room would end the process by a signal."""
+    filling = disks.fill(small_disk, 64 << 10)
+    with pytest.raises(OSError, match="No space left on device"):
+        new_array(small_disk / "a.npy", np.float32, (64, 1024))
+    filling.unlink()
+    new_array(small_disk / "a.npy", np.float32, (64, 1024))[:] = 1
+    assert np.load(small_disk / "a.npy").sum() == 64 * 1024
+
+
 def state(store, disk):
     """All that must not change when something fails."""
     with Store(store.folder) as again:
@@ -94,7 +105,7 @@ def state(store, disk):
 
 
 def test_a_project_that_cannot_be_begun_leaves_a_folder_that_can_be_used(small_disk):
-    for room in range(0, 64 << 10, 4 << 10):
+    for room in range(0, 24 << 10, 4 << 10):
         filling = disks.fill(small_disk, room)
         with pytest.raises(RamifyError, match=r"the disk is full; no(thing was changed| project was made)"):
             Store.create(small_disk / "other", TAXONOMY)
