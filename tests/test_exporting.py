@@ -92,7 +92,7 @@ def test_a_failed_export_leaves_the_old_file(store, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         export_labels(store, path)
     assert path.read_text() == "old"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["l.csv", "project"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["l.csv", "project"]
 
 
 # -- events ----------------------------------------------------------------------------------------------------------
@@ -106,8 +106,8 @@ def test_events_with_those_taken_back(store, tmp_path, ending):
     path = tmp_path / f"events.{ending}"
     assert export_events(store, path) == (4, 4)
     rows = rows_of(path)
-    told = [(row["annotator"], row["id"], row["concept"], row["answer"], row["key"]) for row in rows]
-    assert told == [
+    written = [(row["annotator"], row["id"], row["concept"], row["answer"], row["key"]) for row in rows]
+    assert written == [
         ("ann", "a", "animal > cat", "yes", "k1"),
         ("ann", "a", "animal > dog", "skip", "k1"),
         ("ann", "b", "food > apple", "no", "k2"),
