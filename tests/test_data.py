@@ -326,6 +326,24 @@ def test_a_benchmark_needs_the_truth():
     )
 
 
+def test_a_benchmark_needs_the_coarse_labels():
+    """What no fine concept applies to may be an animal or not, unless cat and dog are all there is."""
+    fine = [[1, 0], [0, 0], [0, 1], [0, 0]] * 5
+    unknown = Dataset(Labels.from_matrix(Taxonomy({"animal": ["cat", "dog"]}), fine))
+    with pytest.raises(RamifyError) as error:
+        benchmark(unknown, warm=1)
+    assert str(error.value) == (
+        "a benchmark needs coarse labels, and 10 of them are unknown, first item 1, concept 'animal': give them with "
+        "Labels(taxonomy, coarse), or declare the concepts exhaustive if no fine one means no coarse one"
+    )
+    exhaustive = Taxonomy({"animal": {"children": ["cat", "dog"], "exhaustive": True}})
+    assert len(benchmark(Dataset(Labels.from_matrix(exhaustive, fine)), warm=1).warm) == 1
+    coarse = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [0], [1], [1]] * 5)
+    items, concepts = np.indices((20, 2)).reshape(2, -1)
+    coarse.record(items, concepts, np.ravel(fine), "imported")
+    assert len(benchmark(Dataset(coarse), warm=1).warm) == 1
+
+
 # -- the real data ---------------------------------------------------------------------------------------------------
 
 
