@@ -324,6 +324,16 @@ class Taxonomy:
         taxonomy = Taxonomy.__new__(Taxonomy)
         return taxonomy, taxonomy._number(concepts_left, [self._ranks[number] for number in kept])[place]
 
+    def not_exhaustive(self) -> "Taxonomy":
+        """The same concepts with the same numbers, none of them declared exhaustive.
+
+        >>> Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}}).not_exhaustive().to_dict()
+        {'animal': {'children': {'cat': None, 'dog': None}}}
+        """
+        taxonomy = Taxonomy.__new__(Taxonomy)
+        taxonomy._number([replace(concept, exhaustive=False) for concept in self.concepts], self._ranks)
+        return taxonomy
+
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def tree(self, note: Callable[[int], str] = lambda number: "") -> str:
