@@ -97,8 +97,8 @@ class Dataset:
                 return data
             return data.with_labels(data.labels.migrate(taxonomy.not_exhaustive(), np.arange(len(taxonomy))))
         if path.suffix != ".npz":
-            found = "is no .npz bundle" if path.exists() else "does not exist"
-            raise RamifyError(f"{path} {found}: give an .npz bundle or a folder that Ramify saved")
+            wrong = "is no .npz bundle" if path.exists() else "does not exist"
+            raise RamifyError(f"{path} {wrong}: give an .npz bundle or a folder that Ramify saved")
         try:
             return cls(**read_bundle(path, exhaustive))
         except RamifyError as error:
