@@ -228,9 +228,9 @@ def test_items_without_any_label_are_learned_from():
     features = data()[0]
     flat = Labels.from_matrix(Taxonomy({"cat": None, "dog": None}), np.arange(120).reshape(60, 2) % 2)
     assert FullySupervised(**SMALL).fit(features, flat).predict_proba(features).shape == (60, 2)
-    truth = np.zeros((60, 6), int)
-    truth[:20, 0] = 1
-    drawn = benchmark(Dataset(Labels.from_matrix(TAXONOMY, truth), features), warm=20)
+    truth = np.zeros((60, len(TAXONOMY)), int)
+    truth[:20, TAXONOMY.indices(["cat", "animal"])] = 1
+    drawn = benchmark(Dataset(Labels.from_matrix(TAXONOMY, truth, range(len(TAXONOMY))), features), warm=20)
     assert warm_items(drawn.train.labels).tolist() == drawn.warm.tolist()
 
 

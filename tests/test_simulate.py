@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from ramify.cli import app, main
 from ramify.data import Dataset
+from ramify.data.bundle import known_labels
 from ramify.errors import RamifyError
 from ramify.experiments import figures, progression, simulate, tables
-from ramify.labels import Labels
 from ramify.learners import coarse_stage
 from ramify.metrics import curve_auc
 from ramify.taxonomy import Taxonomy
@@ -42,7 +42,7 @@ def source(tmp_path):
     features = rng.normal(size=(80, 6))
     truth = (features[:, :4] > 0.3).astype(int)
     taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "pear"]})
-    Dataset(Labels.from_matrix(taxonomy, truth), features).save(tmp_path / "data")
+    Dataset(known_labels(taxonomy, truth), features).save(tmp_path / "data")
     return str(tmp_path / "data")
 
 
