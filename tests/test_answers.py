@@ -105,12 +105,12 @@ def test_people_disagree_until_somebody_settles(store):
     store.record("2", "bob", [(0, cat, "no"), (1, cat, "yes")])
     assert store.values([0, 1, 2], [cat, cat, dog]).tolist() == [-1, 1, 0]
     assert store.disagreements() == [(0, cat, {"ann": 1, "bob": 0})]
-    assert [one["agreement"] for one in store.annotators()] == [0.5, 0.5]
+    assert [row["agreement"] for row in store.annotators()] == [0.5, 0.5]
     store.record("3", "cid", [(0, cat, "no")], settles=True)
     store.record("4", "ann", [(0, cat, "yes")])
     assert store.values(0, cat) == 0
     assert store.disagreements() == []
-    assert [one["agreement"] for one in store.annotators()] == [0.5, 0.5, None]
+    assert [row["agreement"] for row in store.annotators()] == [0.5, 0.5, None]
     store.undo("5", "cid")
     assert store.disagreements() == [(0, cat, {"ann": 1, "bob": 0})]
 
@@ -190,8 +190,8 @@ def test_what_stands_is_what_the_events_say(shared_store, requests):
     events = store.events()
     values, torn, count = recomputed(events)
     every = [(item, int(concept)) for item in range(first, first + 3) for concept in store.id_of]
-    found = store.values(*np.array(every).T)
-    assert found.tolist() == [values.get(entry, -1) for entry in every]
+    stored = store.values(*np.array(every).T)
+    assert stored.tolist() == [values.get(entry, -1) for entry in every]
     assert {(item, concept): said for item, concept, said in store.disagreements()} == torn
     assert store.count_answers() == count
     expected = coarse(600)

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from ramify.cli import app
 from ramify.errors import RamifyError
 from ramify.project.store.store import Store
+from ramify.strategies import STRATEGIES
 
 WORDS = {
     "cat": ["purrs", "meows", "whiskers", "kitten"],
@@ -68,9 +69,18 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_from_a_csv_to_fine_labels(here, monkeypatch):
+def fill(path, answer):
+    """Fill the empty column of a table of questions."""
+    asked = rows(path)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, asked[0])
+        writer.writeheader()
+        writer.writerows({**row, "answer": answer(row)} for row in asked)
+    return asked
+
+
+def test_from_a_csv_to_fine_labels(here):
     """The whole way that the README shows."""
-    monkeypatch.setattr("ramify.learners.coarse_stage.STEPS", 100)  # enough for texts as plain as these
     assert "Next: ramify add pets items.csv" in run("init", "pets", "--taxonomy", "taxonomy.yaml")
     assert run("add", "pets", "items.csv") == (
         "Ignored: 'page' (neither id, text, picture nor a concept).\n"
@@ -80,21 +90,22 @@ def test_from_a_csv_to_fine_labels(here, monkeypatch):
     shown = [" ".join(line.split()) for line in run("status", "pets").splitlines()]
     assert {"items 60", "answers 0", "model none yet", "animal 30 30 0", "cat 7 37 16"} <= set(shown)
 
-    assert run("train", "pets") == "The project's model is now number 1.\n"
+    # A hundred steps are enough for texts as plain as these.
+    assert run("train", "pets", "--set", "steps=100") == "The project's model is now number 1.\n"
     assert "number 1, refine" in run("status", "pets")
-    assert "concept?" in run("suggest", "pets", "-n", 3)
-    assert "Wrote 6 questions to ask.csv" in run("suggest", "pets", "-n", 6, "--out", "ask.csv")
+    assert "which of these?" in run("suggest", "pets", "-n", 3)
+    assert "concept?" in run("suggest", "pets", "-n", 3, "--single")
+    assert "Wrote 4 questions to ask.csv" in run("suggest", "pets", "-n", 4, "--out", "ask.csv")
 
     truth = {f"i{number}": list(WORDS)[number % 4] for number in range(60)}
-    asked = rows(Path("ask.csv"))
-    assert len(asked) == 6
-    with Path("ask.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, asked[0])
-        writer.writeheader()
-        for row in asked:
-            writer.writerow({**row, "answer": "yes" if row["concept"].endswith(truth[row["id"]]) else "no"})
-    assert "Saved 6 answers." in run("answer", "pets", "ask.csv")
-    assert "Saved 0 answers, 6 were there already." in run("answer", "pets", "ask.csv")
+    asked = fill(Path("ask.csv"), lambda row: truth[row["id"]])
+    assert {row["choices"] for row in asked} <= {"cat;dog", "apple;banana"}
+    assert len(asked) == 4
+    assert "Saved 8 answers." in run("answer", "pets", "ask.csv")
+    assert "Saved 0 answers, 8 were there already." in run("answer", "pets", "ask.csv")
+    assert "Wrote 3 questions to single.csv" in run("suggest", "pets", "-n", 3, "--single", "--out", "single.csv")
+    fill(Path("single.csv"), lambda row: "yes" if row["concept"].endswith(truth[row["id"]]) else "no")
+    assert "Saved 3 answers." in run("answer", "pets", "single.csv")
 
     assert run("predict", "pets", "--out", "fine.csv") == "Wrote 60 of 60 rows to fine.csv.\n"
     found = {row["id"]: row for row in rows(Path("fine.csv"))}
@@ -108,7 +119,7 @@ def test_from_a_csv_to_fine_labels(here, monkeypatch):
     assert second["food > banana"] > max(second["food > apple"], second["animal > cat"])
 
     assert run("export", "pets", "--format", "csv") == "Wrote 360 of 360 rows to pets-labels.csv.\n"
-    assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 6 of 6 rows to e.parquet.\n"
+    assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 11 of 11 rows to e.parquet.\n"
     assert re.match(r"Wrote \d+ of 360 rows", run("export", "pets", "--known"))
     assert "└── dog\n    ├── poodle\n    └── beagle" in run("split", "pets", "dog", "poodle", "beagle")
 
@@ -124,8 +135,10 @@ def test_mistakes_are_one_sentence(here):
     run("init", "pets", "--taxonomy", "taxonomy.yaml")
     assert refused("init", "pets", "--taxonomy", "taxonomy.yaml") == "pets is a project already: give a new folder"
     assert refused("add", "pets", "none.csv") == "none.csv: there is no such file"
-    assert refused("predict", "pets", "--threshold", 0.5, "--precision", 0.9).startswith("give either --threshold or")
-    assert refused("predict", "pets", "--threshold", 2) == "--threshold is a probability from 0 to 1, not 2"
+    assert refused("predict", "pets", "--threshold", 0.5, "--precision", 0.9) == (
+        "give either a threshold or a precision, not both"
+    )
+    assert refused("predict", "pets", "--threshold", 2) == "the threshold is a probability from 0 to 1, not 2"
     assert refused("predict", "pets", "--out", "x.txt").startswith("the format 'txt' is none of")
     run("add", "pets", "items.csv")
     assert refused("predict", "pets", "--out", "x.csv").startswith("pets has no model yet")
@@ -136,6 +149,55 @@ def test_mistakes_are_one_sentence(here):
         assert len(store) == 60
     Path("answers.csv").write_text("id,concept,answer\ni0,cat,yes\ni0,cat,maybe\n")
     assert refused("answer", "pets", "answers.csv").startswith("answers.csv, row 3, column 'answer'")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ("banana", "'food > banana' is none of the choices: name some of 'cat;dog', or write none or skip"),
+        ("cta", "there is no concept 'cta'"),
+    ],
+)
+def test_a_choice_that_was_not_offered_is_refused(here, answer, sentence):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    Path("ask.csv").write_text(f"id,choices,answer\ni40,cat;dog,{answer}\n")
+    assert refused("answer", "pets", "ask.csv").startswith(f"ask.csv, row 2, column 'answer': {sentence}")
+    with Store("pets") as store:
+        assert store.count_answers() == 0
+
+
+def test_choices_may_be_none_skipped_or_left_open(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    Path("ask.csv").write_text(
+        "id,choices,answer\ni40,cat;dog,none\ni41,cat;dog,skip\ni44,cat;dog,\ni45,cat;dog,cat;dog\n"
+    )
+    assert run("answer", "pets", "ask.csv") == "Saved 6 answers, 2 rows have none yet.\n"
+    with Store("pets") as store:
+        items = [store.all_ids().tolist().index(name) for name in ("i40", "i41", "i44", "i45")]
+        assert store.labels().states(items, ["cat", "dog"]).tolist() == [[0, 0], [-1, -1], [-1, -1], [1, 1]]
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES, "nonsense"])
+def test_every_strategy_suggests(here, strategy):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    run("train", "pets", "--set", "steps=5", "--set", "hidden=[8, 8]")
+    if strategy == "nonsense":
+        assert refused("suggest", "pets", "--strategy", strategy).startswith("there is no strategy 'nonsense'")
+        return
+    run("suggest", "pets", "-n", 500, "--strategy", strategy, "--out", "all.csv")
+    with Store("pets") as store:
+        unknown = store.labels().unknown()[0]
+    assert len(rows(Path("all.csv"))) == len(set(unknown.tolist()))  # everything that is open, in groups
+
+
+def test_an_empty_project_has_nothing_to_ask(here):
+    """Both ended in a division by zero once."""
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    assert "There is nothing to ask" in run("suggest", "pets")
+    assert "items" in run("status", "pets")
 
 
 def test_how_a_table_is_read_can_be_said(here):

@@ -44,11 +44,11 @@ def test_the_database_is_set_up_for_safety(store):
 
 
 def test_queries_and_migrations_speak_of_the_same_tables(store):
-    found = sqlalchemy.inspect(store.database._engine)
+    tables = sqlalchemy.inspect(store.database._engine)
     for table in METADATA.tables.values():
-        real = [(column["name"], str(column["type"])) for column in found.get_columns(table.name)]
+        real = [(column["name"], str(column["type"])) for column in tables.get_columns(table.name)]
         assert real == [(column.name, str(column.type).replace("FLOAT", "REAL")) for column in table.columns]
-    assert set(found.get_table_names()) == set(METADATA.tables)
+    assert set(tables.get_table_names()) == set(METADATA.tables)
 
 
 def old_project(folder):

@@ -11,7 +11,7 @@ import pytest
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.project.store.store import Store
-from ramify.project.transfer.answer_table import answer_from_file
+from ramify.project.transfer.answer_table import answer_from_table
 from ramify.project.transfer.exporting import export_events, export_labels, export_predictions
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
@@ -92,7 +92,7 @@ def test_a_failed_export_leaves_the_old_file(store, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         export_labels(store, path)
     assert path.read_text() == "old"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["l.csv", "project"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["l.csv", "project"]
 
 
 # -- events ----------------------------------------------------------------------------------------------------------
@@ -106,8 +106,8 @@ def test_events_with_those_taken_back(store, tmp_path, ending):
     path = tmp_path / f"events.{ending}"
     assert export_events(store, path) == (4, 4)
     rows = rows_of(path)
-    told = [(row["annotator"], row["id"], row["concept"], row["answer"], row["key"]) for row in rows]
-    assert told == [
+    written = [(row["annotator"], row["id"], row["concept"], row["answer"], row["key"]) for row in rows]
+    assert written == [
         ("ann", "a", "animal > cat", "yes", "k1"),
         ("ann", "a", "animal > dog", "skip", "k1"),
         ("ann", "b", "food > apple", "no", "k2"),
@@ -130,7 +130,7 @@ def test_exported_events_are_answers_for_another_project(store, tmp_path):
     export_events(store, tmp_path / "e.csv")
     with Store.create(tmp_path / "other", TAXONOMY) as other:
         other.add(["a"], ["x"], None, None, Labels(TAXONOMY, [[1, 0]]))
-        done = answer_from_file(other, tmp_path / "e.csv")
+        done = answer_from_table(other, tmp_path / "e.csv")
         assert (done.saved, done.repeated) == (3, 0)
         assert {event.annotator for event in other.events()} == {"ann", "bob"}
 
@@ -168,11 +168,11 @@ def test_predicted_labels_can_be_read_as_labels(tmp_path):
 def test_answers_of_a_file_count_once(store, tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("id,concept,answer,note\na,cat,yes,!\na,dog,0,\nb,food > apple,skip,\nb,banana,,\n")
-    done = answer_from_file(store, path, annotator="eve")
+    done = answer_from_table(store, path, annotator="eve")
     assert (done.saved, done.repeated, done.open, done.ignored) == (3, 0, 1, ("note",))
     assert store.labels().states(0).tolist() == [[1, 0, 0, 0]]
     assert [event.annotator for event in store.events()] == ["eve"] * 3
-    again = answer_from_file(store, path, annotator="eve")
+    again = answer_from_table(store, path, annotator="eve")
     assert (again.saved, again.repeated) == (0, 3)
     assert len(store.events()) == 3
 
@@ -181,7 +181,7 @@ def test_a_file_is_one_request_and_is_undone_as_one(store, tmp_path):
     (tmp_path / "a.jsonl").write_text(
         '{"id": "a", "concept": "cat", "answer": true}\n{"id": "b", "concept": "apple", "answer": false}\n'
     )
-    answer_from_file(store, tmp_path / "a.jsonl")
+    answer_from_table(store, tmp_path / "a.jsonl")
     store.undo("u", "file")
     assert (store.labels().states(concepts=["cat", "apple"])[:2] == [[-1, 0], [0, -1]]).all()
 
@@ -191,15 +191,15 @@ def test_annotators_and_keys_of_a_file(store, tmp_path):
     path.write_text(
         "id,concept,answer,annotator,key\na,cat,yes,ann,1\nb,apple,no,ann,2\na,cat,no,bob,3\na,dog,no,bob,\n"
     )
-    assert answer_from_file(store, path).saved == 4
-    assert answer_from_file(store, path).repeated == 4
+    assert answer_from_table(store, path).saved == 4
+    assert answer_from_table(store, path).repeated == 4
     assert {(event.annotator, event.key) for event in store.events()} >= {("ann", "1"), ("ann", "2"), ("bob", "3")}
     assert len(store.disagreements()) == 1
     path.write_text("id,concept,answer,annotator,key\nb,banana,yes,eve,9\na,cat,no,ann,1\n")
     with pytest.raises(
         RamifyError, match=r"row 3, column 'key': the key '1' was used for other answers before: use a new"
     ):
-        answer_from_file(store, path)
+        answer_from_table(store, path)
     assert len(store.events()) == 4, "nothing of the file was recorded"
 
 
@@ -245,5 +245,5 @@ def test_every_mistake_in_answers_is_one_sentence_and_nothing_is_recorded(store,
     path.write_text(content)
     expected = message.format(path=path, folder=store.folder)
     with pytest.raises(RamifyError, match=f"^{re.escape(expected)}$"):
-        answer_from_file(store, path)
+        answer_from_table(store, path)
     assert store.events() == []

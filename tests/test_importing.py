@@ -281,9 +281,9 @@ def test_a_folder_of_pictures_alone_is_enough(store, tmp_path):
 def test_new_items_are_prepared_without_being_added(store, tmp_path):
     add(store, table(tmp_path / "items.csv"))
     (tmp_path / "new.csv").write_text("id,text\nx,a cat\n3,yellow banana 3\n")
-    found = prepare(store, tmp_path / "new.csv", new=True)
-    assert found.ids == ["x", "3"]
-    assert np.allclose(found.features[1], store.features()[3], atol=1e-6)
+    incoming = prepare(store, tmp_path / "new.csv", new=True)
+    assert incoming.ids == ["x", "3"]
+    assert np.allclose(incoming.features[1], store.features()[3], atol=1e-6)
     assert len(store) == 6
 
 

@@ -73,7 +73,9 @@ class Client(threading.Thread):
         for number in range(POSTED // CLIENTS):
             item = self.drawn.randrange(self.items)
             chosen = self.drawn.sample(self.concepts, self.drawn.randint(1, 3))
-            said = [{"item": item, "concept": each, "answer": self.drawn.choice(["yes", "no"])} for each in chosen]
+            said = [
+                {"item": item, "concept": concept, "answer": self.drawn.choice(["yes", "no"])} for concept in chosen
+            ]
             key = f"{self.name}-{number:05d}"
             while not self._post(key, said):
                 self.repeated += 1
@@ -121,13 +123,13 @@ def test_a_server_killed_twenty_times_loses_and_doubles_nothing(folder):
     assert sum(client.repeated for client in clients) >= LIVES / 2  # it was really away
     assert integrity(folder) == "ok"
     with Store(folder) as store:
-        found = Counter((e.key, e.annotator, e.item, e.concept, e.answer) for e in store.events())
+        kept = Counter((e.key, e.annotator, e.item, e.concept, e.answer) for e in store.events())
     said = [
-        (key, client.name, one["item"], one["concept"], one["answer"])
+        (key, client.name, entry["item"], entry["concept"], entry["answer"])
         for client in clients
         for key, answers in client.acknowledged.items()
-        for one in answers
+        for entry in answers
     ]
     assert len({key for key, *_ in said}) == POSTED
-    assert found == Counter(said)
-    assert set(found.values()) == {1}
+    assert kept == Counter(said)
+    assert set(kept.values()) == {1}

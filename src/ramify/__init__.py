@@ -6,6 +6,8 @@ Names are loaded when they are first used, so that ``import ramify`` costs nothi
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ramify.version import __version__
+
 if TYPE_CHECKING:
     from ramify.data import Benchmark, Dataset, benchmark
     from ramify.errors import RamifyError
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
         load,
     )
     from ramify.loop import ActiveLoop, Question, Truth
+    from ramify.notebook import Project
     from ramify.readers import read
     from ramify.strategies import ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
     from ramify.taxonomy import Taxonomy
 
-__version__ = "0.1.0"
 _HOME = {
     **dict.fromkeys(["Benchmark", "Dataset", "benchmark"], "ramify.data"),
     **dict.fromkeys(["IRRELEVANT", "RELEVANT", "UNKNOWN", "Labels", "Source"], "ramify.labels"),
@@ -35,6 +37,7 @@ _HOME = {
     **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
     **dict.fromkeys(["ActiveLoop", "Question", "Truth"], "ramify.loop"),
     **dict.fromkeys(["ExpectedGain", "LookAhead", "Random", "RandomItems", "Uncertainty"], "ramify.strategies"),
+    "Project": "ramify.notebook",
     "RamifyError": "ramify.errors",
     "Taxonomy": "ramify.taxonomy",
     "read": "ramify.readers",
@@ -57,6 +60,7 @@ __all__ = [
     "LookAhead",
     "NoisyOr",
     "OneClass",
+    "Project",
     "PseudoLabel",
     "Question",
     "RamifyError",
@@ -67,6 +71,7 @@ __all__ = [
     "Taxonomy",
     "Truth",
     "Uncertainty",
+    "__version__",
     "benchmark",
     "load",
     "read",
@@ -77,3 +82,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'ramify' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,9 +5,9 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,17 +90,10 @@ def write_npz(path: str | Path, arrays: dict[str, NDArray[Any]], *, compress: bo
 
 def read_npz(path: str | Path, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
     """The named arrays of an .npz file; never opens a pickle."""
-    path = Path(path)
-    if not path.is_file():
-        raise RamifyError(f"{path}: there is no such file")
-    broken = RamifyError(f"{path}: this is not a whole .npz file; it may be cut off or of another kind: copy it again")
-    with path.open("rb") as file:
-        try:
+    broken = "this is not a whole .npz file; it may be cut off or of another kind: copy it again"
+    with readable(path) as file:
+        with _array_troubles(path, broken):
             archive = np.load(file, allow_pickle=False)
-        except (zipfile.BadZipFile, OSError, EOFError):
-            raise broken from None
-        except ValueError as error:
-            raise (_pickled(path, "it") if "pickle" in str(error) else broken) from None
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise RamifyError(f"{path}: this is a single array, not an .npz file of several")
         missing = [name for name in required if name not in archive]
@@ -108,19 +101,44 @@ def read_npz(path: str | Path, required: tuple[str, ...], optional: tuple[str, .
             raise RamifyError(f"{path}: without {', '.join(missing)}; the file needs {', '.join(required)}")
         arrays = {}
         for name in (*required, *(name for name in optional if name in archive)):
-            try:
+            with _array_troubles(path, broken, f"the array {name}"):
                 arrays[name] = archive[name]
-            except ValueError as error:
-                raise (_pickled(path, f"the array {name}") if "allow_pickle" in str(error) else broken) from None
-            except Exception:  # zlib, zipfile, EOF: a damaged archive raises many kinds
-                raise broken from None
         return arrays
 
 
-def _pickled(path: Path, what: str) -> RamifyError:
-    return RamifyError(
-        f"{path}: {what} holds pickled Python objects, which are never opened: save plain numbers or text instead"
-    )
+def read_npy(path: str | Path) -> NDArray[Any]:
+    """The array of an .npy file, mapped into memory and not read through; never opens a pickle."""
+    with readable(path) as file:
+        if zipfile.is_zipfile(file):
+            raise RamifyError(f"{path}: this holds several arrays: write the one that is meant with numpy.save")
+    with _array_troubles(path, "this is not a whole .npy file of numbers: write it with numpy.save"):
+        return np.lib.format.open_memmap(path, mode="r")
+
+
+@contextmanager
+def readable(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to read bytes from, or one sentence why there is none."""
+    if not Path(path).is_file():
+        raise RamifyError(f"{path}: there is no such file")
+    with ExitStack() as closing:
+        try:
+            file = closing.enter_context(Path(path).open("rb"))
+        except OSError as error:
+            raise RamifyError(f"{path}: it cannot be read ({error.strerror}): check its permissions") from None
+        yield file
+
+
+@contextmanager
+def _array_troubles(path: str | Path, broken: str, what: str = "it") -> Iterator[None]:
+    """What is wrong with a file of arrays: damage makes zipfile, zlib, tokenize and numpy raise many kinds."""
+    try:
+        yield
+    except MemoryError:
+        raise RamifyError(f"{path}: {what} does not fit into memory, or the file is damaged: copy it again") from None
+    except Exception as error:
+        if "Object arrays" in str(error) or "Python objects" in str(error):
+            broken = f"{what} holds pickled Python objects, which are never opened: save plain numbers or text instead"
+        raise RamifyError(f"{path}: {broken}") from None
 
 
 def _errno(error: BaseException | None) -> int | None:

@@ -32,7 +32,7 @@ def sample(seed: int, count: int, size: int) -> Index:
     """So many of the numbers 0 to ``count`` - 1, drawn by a seed, in the order in which they were drawn.
 
     >>> sample(0, 1000, 3)
-    array([682, 396, 559])
+    array([570, 374, 548])
     """
     numbers = np.arange(count)
     return numbers[np.argsort(noise(seed, numbers))[:size]]

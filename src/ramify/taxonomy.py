@@ -98,9 +98,13 @@ class Taxonomy:
 
     @classmethod
     def _of(cls, concepts: list[Concept]) -> "Taxonomy":
-        taxonomy = cls.__new__(cls)
-        taxonomy._number(concepts, range(len(concepts)))
-        return taxonomy
+        return cls._numbered(concepts, range(len(concepts)))[0]
+
+    @classmethod
+    def _numbered(cls, concepts: Sequence[Concept], ranks: Sequence[int]) -> tuple["Taxonomy", Index]:
+        """A taxonomy of these concepts, and the number that each has in it."""
+        self = cls.__new__(cls)
+        return self, self._number(concepts, ranks)
 
     def _number(self, concepts: Sequence[Concept], ranks: Sequence[int]) -> Index:
         """Take the concepts, leaves first and otherwise in the order given; return the new number of each.
@@ -197,6 +201,18 @@ class Taxonomy:
             above.append(number)
         return np.array(above[::-1], np.intp)
 
+    def __contains__(self, concept: object) -> bool:
+        """Whether there is such a concept: by name, path, alias or number.
+
+        >>> "cat" in Taxonomy({"animal": ["cat"]}), "dog" in Taxonomy({"animal": ["cat"]})
+        (True, False)
+        """
+        try:
+            self.index(concept)  # type: ignore[arg-type]  # which says what it is not
+        except RamifyError:
+            return False
+        return True
+
     def descendants(self, concept: ConceptRef) -> Index:
         """All concepts below, in the order of the printed tree."""
         return np.array(self._below(self.index(concept)), np.intp)
@@ -287,8 +303,8 @@ class Taxonomy:
             raise RamifyError(f"splitting {self.path(number)!r} needs at least one finer concept")
         concepts = [*self.concepts, *(Concept(name, number) for name in finer)]
         concepts[number] = replace(concepts[number], exhaustive=exhaustive)
-        taxonomy = Taxonomy.__new__(Taxonomy)
-        return taxonomy, taxonomy._number(concepts, [*self._ranks, *range(len(self), len(concepts))])[: len(self)]
+        taxonomy, numbers = Taxonomy._numbered(concepts, [*self._ranks, *range(len(self), len(concepts))])
+        return taxonomy, numbers[: len(self)]
 
     def merge(self, concepts: Iterable[ConceptRef], name: str) -> tuple["Taxonomy", Index]:
         """Make siblings one concept, their children its own: the new taxonomy and the new number of each old concept.
@@ -321,8 +337,8 @@ class Taxonomy:
             if concept.parent >= 0:
                 concept = replace(concept, parent=int(place[concept.parent]))
             concepts_left.append(concept)
-        taxonomy = Taxonomy.__new__(Taxonomy)
-        return taxonomy, taxonomy._number(concepts_left, [self._ranks[number] for number in kept])[place]
+        taxonomy, numbers = Taxonomy._numbered(concepts_left, [self._ranks[number] for number in kept])
+        return taxonomy, numbers[place]
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ramify import __version__
 from ramify.errors import RamifyError
+from ramify.version import __version__
 
 PROJECT, EXPERIMENTS = "Your project", "Data and experiments"  # panels of --help
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
 Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the file's ending.")]
+StrategyName = Annotated[
+    str,
+    typer.Option("--strategy", help="Who chooses the questions: expected-gain, uncertainty, ... or module:Class."),
+]
 LISTED = 10  # items that cannot be read, printed
 
 # How a table of items is read: the same for add and predict.
@@ -115,31 +119,36 @@ def add(
 def status(folder: Folder) -> None:
     """Show how far a project is: items, answers, what is known of each concept, the model."""
     from ramify.cli.status import show
-    from ramify.project.live.tally import Tally
-    from ramify.project.live.views import status_of
+    from ramify.project.live.views import read_status
     from ramify.project.store.store import Store
 
     with Store(folder) as store:
-        show(Console(), folder, status_of(store, Tally.of(store.labels())))
+        show(Console(), folder, read_status(store))
 
 
 @app.command(rich_help_panel=PROJECT)
 def train(
     folder: Folder,
     learner: Annotated[
-        str | None, typer.Option(help="Who learns from now on.", show_default="as before; at first refine")
+        str | None,
+        typer.Option(help="Who learns from now on, or module:Class.", show_default="as before; at first refine"),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner; several times if needed."),
     ] = None,
 ) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
     from ramify.project.store.store import Store
 
+    parameters = _settings(settings or [])
     with Store(folder) as store, interruptible(f"{folder} keeps the model it had"):
         store.trainings.check_free()  # before torch is loaded
         from ramify.project.live.training import choose_learner
         from ramify.project.live.training import train as train_model
 
-        if learner is not None:
-            choose_learner(store, learner, {})
+        if learner is not None or parameters:
+            choose_learner(store, learner or store.setting("learner", "refine"), parameters)
         version = train_model(store, verbose=sys.stdout.isatty())
     print(f"The project's model is now number {version}.")
 
@@ -147,7 +156,11 @@ def train(
 @app.command(rich_help_panel=PROJECT)
 def suggest(
     folder: Folder,
-    count: Annotated[int, typer.Option("-n", help="How many questions, up to 50.")] = 20,
+    count: Annotated[int, typer.Option("-n", help="How many questions.", min=1)] = 20,
+    single: Annotated[
+        bool, typer.Option("--single", help="Ask about one concept in each row, not about all open ones of a group.")
+    ] = False,
+    strategy: StrategyName = "expected-gain",
     annotator: Annotated[str, typer.Option(help="Who will answer them.")] = "file",
     out: Annotated[
         Path | None, typer.Option(help="Write them to a table with an empty answer column, for ramify answer.")
@@ -156,37 +169,29 @@ def suggest(
 ) -> None:
     """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
     from ramify.project.live.service import Service
+    from ramify.project.live.suggesting import suggest as suggested
 
-    with Service(folder, background=False) as service:
-        asked = [
-            (screen, entry)
-            for screen in service.next(annotator, mode="single", count=count)
-            for entry in screen.entries
-        ]
+    with Service(folder, strategy=strategy, background=False) as service:
+        columns = suggested(service, annotator, count, single=single)
+    asked = len(columns["id"])
     if not asked:
         print("There is nothing to ask: all entries are known, or being asked of others.")
         return
     if out is not None:
         from ramify.project.transfer.tables import format_of, writing
 
-        columns = dict.fromkeys(["id", "concept", "answer", "annotator", "content"], "text")
-        with writing(out, columns, format_of(out, kind)) as writer:
-            writer.write(
-                {
-                    "id": [screen.item.id for screen, _ in asked],
-                    "concept": [entry.path for _, entry in asked],
-                    "answer": [None] * len(asked),
-                    "annotator": [annotator] * len(asked),
-                    "content": [screen.item.text or screen.item.id for screen, _ in asked],
-                }
-            )
-        print(f"Wrote {len(asked)} questions to {out}: fill in the column answer (yes, no or skip), then run")
+        with writing(out, dict.fromkeys(columns, "text"), format_of(out, kind)) as writer:
+            writer.write(columns)
+        how = "yes, no or skip" if single else "those of the choices that apply, or none, or skip"
+        print(f"Wrote {asked} questions to {out}: fill in the column answer ({how}), then run")
         print(f"ramify answer {folder} {out}")
         return
-    table = Table("id", "concept?", "", box=None, header_style="dim")
-    for screen, entry in asked:
-        shown = (screen.item.text or "").replace("\n", " ")
-        table.add_row(Text(screen.item.id), Text(entry.path), Text(shown[:80] + "..." * (len(shown) > 80)))
+    table = Table("id", "concept?" if single else "which of these?", "", box=None, header_style="dim")
+    for name, concepts, content in zip(
+        columns["id"], columns["concept" if single else "choices"], columns["content"], strict=True
+    ):
+        shown = "" if content == name else content.replace("\n", " ")
+        table.add_row(Text(name), Text(concepts), Text(shown[:80] + "..." * (len(shown) > 80)))
     Console().print(table)
 
 
@@ -198,10 +203,10 @@ def answer(
 ) -> None:
     """Take in answers (yes, no, skip) from a table, all or nothing; the same file again changes nothing."""
     from ramify.project.store.store import Store
-    from ramify.project.transfer.answer_table import answer_from_file
+    from ramify.project.transfer.answer_table import answer_from_table
 
     with Store(folder) as store:
-        done = answer_from_file(store, file, annotator=annotator)
+        done = answer_from_table(store, file, annotator=annotator)
     if done.ignored:
         print(f"Ignored: {', '.join(map(repr, done.ignored))}.")
     repeated = f", {done.repeated} were there already" if done.repeated else ""
@@ -237,39 +242,22 @@ def predict(
     """Write fine labels and probabilities, of the project's items or of new ones; coarse labels help with both."""
     from ramify.project.store.store import Store
     from ramify.project.transfer.exporting import export_predictions
-    from ramify.project.transfer.features import drop_drafts
-    from ramify.project.transfer.importing import prepare
-    from ramify.project.transfer.predicting import predict as predictions
+    from ramify.project.transfer.predicting import predicting
     from ramify.project.transfer.tables import format_of
 
-    if threshold is not None and precision is not None:
-        raise RamifyError("give either --threshold or --precision, not both")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise RamifyError(f"--threshold is a probability from 0 to 1, not {threshold:g}")
     format_of(out, kind)
     with Store(folder) as store, progress(f"{out} was not written") as shown:
-        rows, known, drafts = None, None, None
-        ids: list[str] = store.all_ids().tolist()
-        left_out: list[str] = []
-        if source is not None:
-            layout = _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial)
-            new = prepare(
-                store,
-                source,
-                layout=layout,
-                features=features,
-                images=images,
-                skip_unreadable=skip_unreadable,
-                new=True,
-                progress=shown,
-            )
-            rows, ids, drafts, left_out = new.features, new.ids, new.drafts, new.left_out
-            known = new.items.labels.take(new.chosen)
-        blocks = predictions(store, features=rows, labels=known, threshold=threshold, precision=precision)
-        written = export_predictions(out, kind, store.taxonomy, ids, blocks)
-        drop_drafts(store, drafts)
-    _tell_left_out(left_out)
-    print(f"Wrote {written} of {len(ids)} rows to {out}.")
+        reading = {
+            "layout": _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial),
+            "features": features,
+            "images": images,
+            "skip_unreadable": skip_unreadable,
+            "progress": shown,
+        }
+        with predicting(store, source, threshold=threshold, precision=precision, **reading) as predicted:
+            written = export_predictions(out, kind, store.taxonomy, predicted.ids, predicted.blocks)
+    _tell_left_out(predicted.left_out)
+    print(f"Wrote {written} of {len(predicted.ids)} rows to {out}.")
 
 
 @app.command(rich_help_panel=PROJECT)
@@ -318,6 +306,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
     token: Annotated[str | None, typer.Option(help="The secret that the link carries; else one is drawn.")] = None,
+    strategy: StrategyName = "expected-gain",
     overlap: Annotated[int, typer.Option(help="How many annotators answer each question.", min=1)] = 1,
     budget: Annotated[int | None, typer.Option(help="Stop asking after so many answers.", min=1)] = None,
     train_every: Annotated[
@@ -338,6 +327,7 @@ def serve(
         host=host,
         port=port,
         token=token,
+        strategy=strategy,
         overlap=overlap,
         budget=budget,
         train_every=train_every,
@@ -371,6 +361,22 @@ def _layout(
     from ramify.readers.table import Layout
 
     return Layout(id_column, text, picture, tuple(ignore or ()), *labelling)
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """Parameters of a learner from NAME=VALUE, the value as JSON has it, or else as text."""
+    import json
+
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise RamifyError(f"--set takes NAME=VALUE, such as steps=500, not {pair!r}")
+        try:
+            settings[name.strip()] = json.loads(value)
+        except ValueError:
+            settings[name.strip()] = value
+    return settings
 
 
 def _tell_left_out(left_out: list[str]) -> None:

@@ -22,7 +22,8 @@ def read_bundle(path: Path, exhaustive: bool) -> dict[str, Any]:
     """
     arrays = read_npz(path, ("Y", "fine", "coarse", "parent"), ("X", "split", "ids"))
     truth, parent = arrays["Y"], arrays["parent"]
-    n_fine, n_coarse = len(arrays["fine"]), len(arrays["coarse"])
+    fine, coarse = as_names(arrays["fine"], "fine"), as_names(arrays["coarse"], "coarse")
+    n_fine, n_coarse = len(fine), len(coarse)
     if truth.ndim != 2 or truth.shape[1] != n_fine or parent.shape != (n_fine,):
         raise RamifyError(
             f"Y has the shape {truth.shape} and parent {parent.shape} for {n_fine} fine concepts: "
@@ -34,14 +35,31 @@ def read_bundle(path: Path, exhaustive: bool) -> dict[str, Any]:
         raise RamifyError(f"parent must hold places from 0 to {n_coarse - 1} among the coarse concepts")
     childless = np.setdiff1d(np.arange(n_coarse), parent)
     if len(childless):
-        name = str(arrays["coarse"][childless[0]])
+        name = str(coarse[childless[0]])
         raise RamifyError(f"the coarse concept {name!r} has no fine concept below it: remove it, or give it one")
-    names = [*arrays["fine"].tolist(), *arrays["coarse"].tolist()]
+    names = [*fine.tolist(), *coarse.tolist()]
     taxonomy = Taxonomy.from_arrays(names, [*(n_fine + parent), *[-1] * n_coarse], exhaustive=exhaustive)
 
     labels = known_labels(taxonomy, truth)
     features = as_features(arrays["X"]) if "X" in arrays else None
     return {"labels": labels, "features": features, "ids": arrays.get("ids"), "split": arrays.get("split")}
+
+
+def as_names(values: Any, what: str) -> NDArray[np.str_]:
+    """A list of names, of concepts or items, as texts that every file can hold.
+
+    >>> as_names([7, 8], "ids").tolist()
+    ['7', '8']
+    """
+    array = values if isinstance(values, np.ndarray) else np.array(values, object)
+    if array.ndim != 1:
+        raise RamifyError(f"{what} must be a list of names, not an array of {array.ndim} dimension(s)")
+    try:
+        names: NDArray[np.str_] = array.astype(str)
+        "".join(names).encode()
+    except ValueError:
+        raise RamifyError(f"{what} must be texts: one holds half of a character, or bytes that are not ASCII") from None
+    return names
 
 
 def known_labels(taxonomy: Taxonomy, truth: NDArray[Any]) -> Labels:

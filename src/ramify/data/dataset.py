@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from ramify.data.bundle import read_bundle, write_bundle
+from ramify.data.bundle import as_names, read_bundle, write_bundle
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
@@ -46,12 +46,12 @@ class Dataset:
     def __post_init__(self) -> None:
         n_items = len(as_labels(self.labels))
         put = object.__setattr__
-        put(self, "ids", np.arange(n_items).astype(str) if self.ids is None else np.asarray(self.ids).astype(str))
+        put(self, "ids", np.arange(n_items).astype(str) if self.ids is None else as_names(self.ids, "ids"))
         if self.features is not None:
             # A memory map may be larger than memory, so it is not read through here; ``save`` does that.
             put(self, "features", as_features(self.features, check=not isinstance(self.features, np.memmap)))
         if self.split is not None:
-            put(self, "split", np.asarray(self.split, np.uint8))
+            put(self, "split", _marks(self.split))
         parts = {"features": self.features, "ids": self.ids, "payloads": self.payload, "split marks": self.split}
         for name, part in parts.items():
             count = n_items if part is None else part.shape[0] if hasattr(part, "shape") else len(part)
@@ -60,8 +60,6 @@ class Dataset:
         named, times = np.unique(self.ids, return_counts=True)
         if (times > 1).any():
             raise RamifyError(f"the id {str(named[times > 1][0])!r} stands {times.max()} times: ids must be unique")
-        if self.split is not None and self.split.max(initial=0) > TEST:
-            raise RamifyError(f"the split holds {self.split.max()}: it must be 0 (train), 1 (dev) or 2 (test)")
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -148,8 +146,8 @@ class Dataset:
     @classmethod
     def _load_folder(cls, folder: Path) -> "Dataset":
         try:
-            head = json.loads((folder / "dataset.json").read_text())
-        except (OSError, ValueError):
+            head = dict(json.loads((folder / "dataset.json").read_text()))
+        except (OSError, TypeError, ValueError):
             raise RamifyError(f"{folder} is not a data set that Ramify saved: it has no dataset.json") from None
         if head.get("format") != FORMAT:
             raise RamifyError(f"{folder} has the format {head.get('format')}: this version of Ramify reads {FORMAT}")
@@ -164,13 +162,22 @@ class Dataset:
                 Labels.load(folder / "labels.npz"),
                 features,
                 np.load(folder / "ids.npy", allow_pickle=False),
-                json.loads(payload.read_text(encoding="utf-8")) if payload.exists() else None,
+                list(json.loads(payload.read_text(encoding="utf-8"))) if payload.exists() else None,
                 np.load(split, allow_pickle=False) if split.exists() else None,
             )
-        except RamifyError:
-            raise
+        except RamifyError as error:
+            raise error if str(error).startswith(str(folder)) else RamifyError(f"{folder}: {error}") from None
         except Exception as error:  # a cut-off .npy, .npz or .json raises many kinds
             raise RamifyError(f"{folder}: a file of this data set is damaged ({error}): copy it again") from None
+
+
+def _marks(split: Any) -> NDArray[np.uint8]:
+    marks = np.asarray(split)
+    wrong = marks[~np.isin(marks, (TRAIN, DEV, TEST))]
+    if marks.ndim != 1 or wrong.size:
+        said = wrong.flat[0] if wrong.size else f"{marks.ndim} dimensions"
+        raise RamifyError(f"the split holds {said}: it must be 0 (train), 1 (dev) or 2 (test)")
+    return marks.astype(np.uint8)
 
 
 def as_dataset(data: Any) -> Dataset:

@@ -35,6 +35,7 @@ Items: TypeAlias = int | slice | ArrayLike | None
 Concepts: TypeAlias = ConceptRef | Iterable[ConceptRef]
 
 NUMBER = (int, np.integer)
+STORED = {"roots": ("uint8", 2), "lengths": ("int32", 1), "positions": ("int32", 1), "cells": ("uint8", 1)}
 ONE_BY_ONE = 64  # up to so many entries the short way, item by item, is the quicker one
 
 
@@ -72,7 +73,12 @@ class Labels:
                [-1, -1,  0]], dtype=int8)
         """
         columns = taxonomy.leaves if concepts is None else np.atleast_1d(taxonomy.indices(concepts))
-        return cls.__new__(cls)._take_over(taxonomy, asserted_by(taxonomy, matrix, columns, Source.asserting(source)))
+        return cls._made(taxonomy, asserted_by(taxonomy, matrix, columns, Source.asserting(source)))
+
+    @classmethod
+    def _made(cls, taxonomy: Taxonomy, content: Store | Iterable[Asserted]) -> "Labels":
+        self = cls.__new__(cls)
+        return self._take_over(taxonomy, content)
 
     def _take_over(self, taxonomy: Taxonomy, content: Store | Iterable[Asserted]) -> "Labels":
         """Become the labels in a store, or those that follow from assertions (chunks, as ``Store.settled`` takes)."""
@@ -110,7 +116,7 @@ class Labels:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Labels):
             return NotImplemented
-        mine, others = self._arrays(), other._arrays()
+        mine, others = self.arrays(), other.arrays()
         return self.taxonomy == other.taxonomy and all(np.array_equal(mine[name], others[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # labels change
@@ -292,7 +298,7 @@ class Labels:
 
     def take(self, items: Items) -> "Labels":
         """The labels of some items, in their order."""
-        return Labels.__new__(Labels)._take_over(self.taxonomy, self._store.take(self._items(items)))
+        return Labels._made(self.taxonomy, self._store.take(self._items(items)))
 
     @classmethod
     def joined(cls, parts: Sequence["Labels"]) -> "Labels":
@@ -304,10 +310,10 @@ class Labels:
         """
         if not parts or any(part.taxonomy != parts[0].taxonomy for part in parts):
             raise RamifyError("labels can only be joined where there are some, all of the same taxonomy")
-        arrays = [part._arrays() for part in parts]
+        arrays = [part.arrays() for part in parts]
         joined = {name: np.concatenate([part[name] for part in arrays]) for name in arrays[0]}
         rows = Rows(joined["lengths"], joined["positions"], joined["cells"])
-        return cls.__new__(cls)._take_over(parts[0].taxonomy, Store(trees(parts[0].taxonomy), joined["roots"], rows))
+        return cls._made(parts[0].taxonomy, Store(trees(parts[0].taxonomy), joined["roots"], rows))
 
     def migrate(self, taxonomy: Taxonomy, moved: Index) -> "Labels":
         """The same assertions about a changed taxonomy, with what ``Taxonomy.split`` or ``merge`` gave.
@@ -331,31 +337,37 @@ class Labels:
                 bits = merged_bits(bits, place, members[concepts])
                 yield Asserted.of_cells(forest, len(part), owners, new_position[concepts], bits)
 
-        return Labels.__new__(Labels)._take_over(taxonomy, chunks())
+        return Labels._made(taxonomy, chunks())
 
     def save(self, path: str | Path) -> None:
         """Write everything, the taxonomy included, to one .npz file."""
         taxonomy = json.dumps(self.taxonomy.to_dict(), ensure_ascii=False)
-        write_npz(path, {"taxonomy": np.array(taxonomy), **self._arrays()})
+        write_npz(path, {"taxonomy": np.array(taxonomy), **self.arrays()})
 
     @classmethod
     def load(cls, path: str | Path) -> "Labels":
         """Read what ``save`` wrote."""
-        arrays = read_npz(path, ("taxonomy", "roots", "lengths", "positions", "cells"))
-        taxonomy = Taxonomy(json.loads(str(arrays["taxonomy"])))
-        roots, lengths, positions = arrays["roots"], arrays["lengths"], arrays["positions"]
+        arrays = read_npz(path, ("taxonomy", *STORED))
+        damaged = RamifyError(f"{path}: the arrays of these labels do not fit together: the file is damaged")
+        try:
+            taxonomy = Taxonomy(json.loads(str(arrays["taxonomy"])))
+        except ValueError:
+            raise damaged from None
+        roots, lengths, positions, cells = (arrays[name] for name in STORED)
         if (
-            roots.shape != (len(lengths), len(taxonomy.roots))
-            or not lengths.sum() == len(positions) == len(arrays["cells"])
+            {name: (arrays[name].dtype.name, arrays[name].ndim) for name in STORED} != STORED
+            or roots.shape != (len(lengths), len(taxonomy.roots))
+            or not lengths.sum() == len(positions) == len(cells)
+            or lengths.min(initial=0) < 0
             or (len(positions) and not 0 <= positions.min() <= positions.max() < len(taxonomy))
         ):
-            raise RamifyError(f"{path}: the arrays of these labels do not fit together: the file is damaged")
-        store = Store(trees(taxonomy), roots, Rows(lengths, positions, arrays["cells"]))
-        return cls.__new__(cls)._take_over(taxonomy, store)
+            raise damaged
+        store = Store(trees(taxonomy), roots, Rows(lengths, positions, cells))
+        return cls._made(taxonomy, store)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """All that these labels are, besides the taxonomy; equal for equal labels, whatever their history."""
         _, positions, cells = self._store.stored(np.arange(len(self)))
         lengths = self._store.rows.lengths

@@ -50,8 +50,11 @@ class CoarseLearner(Learner):
 
     def prepare(self, X: Any, labels: Labels) -> None:  # noqa: N803
         """Train the coarse stage into ``memory``: it serves every fit of that seed."""
-        copy = clone(self)  # what is prepared is not learned yet
-        copy._train_coarse(copy._start(X, labels), labels)
+        clone(self).train_coarse(X, labels)  # what is prepared is not learned yet
+
+    def train_coarse(self, X: Any, labels: Labels) -> CoarseStage:  # noqa: N803
+        """The coarse stage alone."""
+        return self._train_coarse(self._start(X, labels), labels)
 
     def _train_coarse(self, features: Any, labels: Labels) -> CoarseStage:
         """The coarse stage for these data and this seed: from the memory folder, or trained and kept there."""

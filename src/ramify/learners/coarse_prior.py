@@ -32,7 +32,7 @@ class CoarsePrior(CoarseLearner):
         truth: Labels | None = None,
     ) -> Self:
         """Train the coarse stage and count."""
-        self.coarse_ = self._train_coarse(self._start(X, labels), labels)
+        self.coarse_ = self.train_coarse(X, labels)
         self.rates_ = sibling_rates(labels)
         return self
 

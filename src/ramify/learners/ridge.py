@@ -31,7 +31,7 @@ class Factors:
     def __init__(self, slots: list[int], rows: Floats, gram: Floats | None = None) -> None:
         """From the features of the slots, and their inner products where these are known."""
         self.slots = slots
-        self._newest: tuple[Floats, Floats] | None = None
+        self.of_newest: tuple[Floats, Floats] | None = None
         n = len(slots)
         room = n + n // 4 + 8
         self.rows = np.zeros((room, rows.shape[1]))
@@ -66,15 +66,15 @@ class Factors:
 
     def newest(self, n: int) -> tuple[Floats, Floats]:
         """Of row n, A^-1 k with k its row of A, and its variance given the rows before it, for every lambda."""
-        if self._newest is None or len(self._newest[0][0]) != n:  # siblings ask for the same
+        if self.of_newest is None or len(self.of_newest[0][0]) != n:  # siblings ask for the same
             u = [solve(lower[:n, :n], lower[n, :n], transposed=True) for lower in self.lower]
-            self._newest = np.stack(u), self.lower[:, n, n] ** 2
-        return self._newest
+            self.of_newest = np.stack(u), self.lower[:, n, n] ** 2
+        return self.of_newest
 
     def first(self, n: int) -> "Factors":
         """A copy of the first n rows, to be continued differently."""
         other = copy(self)
-        other.slots, other._newest = self.slots[:n], None
+        other.slots, other.of_newest = self.slots[:n], None
         other.rows, other.gram, other.lower = self.rows.copy(), self.gram.copy(), self.lower.copy()
         return other
 

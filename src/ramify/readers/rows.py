@@ -4,12 +4,14 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ramify.errors import RamifyError
+from ramify.files import readable
 
 FORMATS = ("csv", "jsonl", "parquet")
 NAMELESS = "nameless column"  # such as the row numbers that pandas writes first
@@ -47,12 +49,48 @@ def read_rows(path: str | Path) -> Rows:
     ending = path.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         raise RamifyError(f"{path}: a table ends in .csv, .jsonl or .parquet: save it as one of these")
-    if not path.is_file():
-        raise RamifyError(f"{path}: there is no such file")
     rows = {"csv": _read_csv, "jsonl": _read_jsonl, "parquet": _read_parquet}[ending](path)
     if not rows.columns or not len(rows):
         raise RamifyError(f"{path}: the file has no rows: give one row for each item")
     return rows
+
+
+def as_rows(table: Any) -> Rows:
+    """The rows of a file, or of a table in memory: a DataFrame, a mapping of columns, or a list of mappings.
+
+    >>> as_rows([{"id": "a", "text": "one"}, {"id": "b"}]).columns
+    {'id': ['a', 'b'], 'text': ['one', None]}
+    """
+    if isinstance(table, str | Path):
+        return read_rows(table)
+    name = Path("the table")
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas, polars, pyarrow's own names are alike
+        names = [str(column) for column in getattr(table, "column_names", table.columns)]
+        columns = {column: _plain_list(table[column]) for column in names}
+        _check_unique(name, names)
+    elif isinstance(table, Mapping):
+        columns = {str(column): _plain_list(values) for column, values in table.items()}
+    elif isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
+        names = list(dict.fromkeys(str(column) for row in table for column in row))
+        columns = {column: [row.get(column) for row in table] for column in names}
+    else:
+        raise RamifyError(
+            f"a table is a file, a DataFrame, a mapping of columns or a list of mappings, not {type(table).__name__}"
+        )
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise RamifyError(f"{name}: the columns have {sorted(lengths)} values: give each as many")
+    if not columns or lengths == {0}:
+        raise RamifyError(f"{name} has no rows: give one row for each item")
+    return Rows(name, columns, range(1, lengths.pop() + 1))
+
+
+def _plain_list(values: Any) -> list[Any]:
+    """A column's values as Python's own."""
+    for method in ("to_pylist", "tolist", "to_list"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
 
 
 def is_empty(value: Any) -> bool:
@@ -78,7 +116,8 @@ def as_text(value: Any) -> str | None:
 
 
 def _text_of(path: Path) -> str:
-    content = path.read_bytes()
+    with readable(path) as file:
+        content = file.read()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -165,19 +204,34 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_parquet(path: Path) -> Rows:
-    import pyarrow
     import pyarrow.parquet
 
-    try:
-        table = pyarrow.parquet.read_table(path)
-        names = table.column_names
-        columns = [column.to_pylist() for column in table.columns]
-    except (pyarrow.ArrowException, OSError, ValueError):
-        raise RamifyError(
-            f"{path}: this is not a whole .parquet file; it may be cut off or of another kind: copy it again"
-        ) from None
+    with readable(path) as file:
+        try:
+            table = pyarrow.parquet.read_table(file)
+            names = table.column_names
+        except Exception:  # damage makes decoders raise many kinds
+            raise RamifyError(
+                f"{path}: this is not a whole .parquet file; it may be cut off or of another kind: copy it again"
+            ) from None
     _check_unique(path, names)
-    return Rows(path, dict(zip(names, columns, strict=True)), range(1, table.num_rows + 1))
+    rows = Rows(path, {}, range(1, table.num_rows + 1))
+    for name, column in zip(names, table.columns, strict=True):
+        rows.columns[name] = _values(rows, name, column)
+    return rows
+
+
+def _values(rows: Rows, name: str, column: Any) -> list[Any]:
+    """The values of a column of Arrow's; one that Python has no value for is named by its row."""
+    with suppress(Exception):
+        return list(column.to_pylist())
+    for row, value in enumerate(column):
+        try:
+            value.as_py()
+        except Exception as error:  # a date in the year 10 000, text that is not UTF-8, an unknown time zone
+            why = f"this cannot be read ({error}): save the column as text, or leave it out"
+            raise RamifyError(f"{rows.where(row, name)}: {why}") from None
+    raise RamifyError(f"{rows.path}, column {name!r}: this cannot be read: save the column as text, or leave it out")
 
 
 def _check_unique(path: Path, names: Sequence[str]) -> None:

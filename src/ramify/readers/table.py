@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.readers.columns import Layout, Roles, yes_or_no
-from ramify.readers.rows import Rows, as_text, read_rows
+from ramify.readers.rows import Rows, as_rows, as_text
 from ramify.readers.table_labels import LabelReading
 from ramify.taxonomy import Taxonomy
 
@@ -30,24 +30,22 @@ class Items:
     """Items whose list of labels is empty, which says nothing (``none`` says that no concept applies)."""
 
 
-def read_items(path: str | Path, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
-    """Read and check a .csv, .jsonl or .parquet file; errors name the file, the row and the column.
+def read_items(table: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
+    """Read and check a .csv, .jsonl or .parquet file, or a table in memory; errors name the file, the row, the column.
 
     A column called like a concept holds 1/0, yes/no or true/false, empty for unknown. A column ``labels`` lists
     concepts by name, path or alias, separated by ``;``, ``|`` or ``,``; ``-cat`` or ``!cat`` says that it is no cat.
     Coarse concepts that are not listed are irrelevant; finer ones stay unknown.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "items.csv").write_text("id,text,labels\\na,purrs,animal;-dog\\nb,crunchy,apple\\n")
-    ...     items = read_items(Path(folder, "items.csv"), Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]}))
+    >>> table = {"id": ["a", "b"], "text": ["purrs", "crunchy"], "labels": ["animal;-dog", "apple"]}
+    >>> items = read_items(table, Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]}))
     >>> items.ids, items.texts
     (['a', 'b'], ['purrs', 'crunchy'])
     >>> items.labels.states(concepts=["animal", "food", "cat", "dog", "apple"])
     array([[ 1,  0, -1,  0,  0],
            [ 0,  1,  0,  0,  1]], dtype=int8)
     """
-    layout, rows = layout or Layout(), read_rows(path)
+    layout, rows = layout or Layout(), as_rows(table)
     roles = Roles.of(rows, taxonomy, layout)
     labels, unlabelled = LabelReading(rows, taxonomy, layout, roles).labels()
     return Items(
@@ -66,7 +64,7 @@ def _ids(rows: Rows, column: str) -> list[str]:
     first: dict[str, int] = {}
     for row, value in enumerate(rows.columns[column]):
         found = as_text(value)
-        if found is None or isinstance(value, bool | list | dict):
+        if found is None or isinstance(value, bool | bytes | list | dict):
             wrong = "the id is missing" if found is None else f"{value!r} is no id"
             raise RamifyError(f"{rows.where(row, column)}: {wrong}: give every item its own")
         if first.setdefault(found, row) != row:

@@ -17,6 +17,16 @@ DENIED = ("-", "!")  # before a name: it is irrelevant
 UNLISTED = -2  # a coarse concept that a list of labels does not name, until the whole row is read
 
 
+def split_names(text: str, separator: str | None = None) -> list[str]:
+    """The names of a list in one cell; without a separator, by the first of ``;``, ``|`` and ``,`` that it holds.
+
+    >>> split_names("cat; dog"), split_names("black, or white|red")
+    (['cat', 'dog'], ['black, or white', 'red'])
+    """
+    separator = separator or next((sign for sign in SEPARATORS if sign in text), SEPARATORS[0])
+    return [name.strip() for name in text.split(separator) if name.strip()]
+
+
 class LabelReading:
     """Reads the label columns of one file."""
 
@@ -126,8 +136,7 @@ class LabelReading:
             return [text]
         if text.lower() == "none":
             return []
-        separator = self.layout.separator or next((sign for sign in SEPARATORS if sign in text), SEPARATORS[0])
-        return [name.strip() for name in text.split(separator) if name.strip()]
+        return split_names(text, self.layout.separator)
 
     def _concept(self, row: int, column: str, name: str) -> tuple[int, int]:
         number = self._found(name)

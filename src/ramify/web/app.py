@@ -21,11 +21,11 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
-from ramify import __version__
 from ramify.errors import RamifyError
 from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes as shape
 from ramify.project.store.database import UnavailableError
+from ramify.version import __version__
 from ramify.web.security import LOCAL_HOSTS, Guard, check_token
 
 if TYPE_CHECKING:

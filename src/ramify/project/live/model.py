@@ -37,7 +37,7 @@ class Model:
                 learner = load_kept(kept, features, labels, annotated)
                 cache = Cache.load(kept.folder)
             except (RamifyError, OSError, ValueError) as error:
-                problem = problem or f"model {kept.version} is damaged and was left out ({error}): train a new one"
+                problem = problem or damage_sentence(kept.version, str(error))
                 continue
             known = learner.taxonomy_ == labels.taxonomy
             return cls(kept.version, learner if known else None, cache if known else None, problem)
@@ -75,3 +75,8 @@ class Model:
         if self.learner is not None and self.cache is not None and there.any():
             p[there] = self.learner.cached_opinions(self.cache, labels, items[there])
         return p
+
+
+def damage_sentence(version: int, damage: str) -> str:
+    """What people are told of a model that cannot be used."""
+    return f"model {version} is damaged and was left out ({damage}): train a new one"

@@ -1,6 +1,7 @@
 """Views: what is shown of a project besides questions."""
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, STATES, WORDS
 from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes
+from ramify.project.live.model import damage_sentence
 from ramify.project.live.reasons import reasons, source_word, statements
 from ramify.project.live.screens import Screens, concept_of, item_of
 from ramify.project.live.state import State
@@ -60,6 +62,15 @@ def status_of(
         coarse_wrong=len(store.refused_coarse()),
         problems=list(problems),
     )
+
+
+def read_status(store: Store) -> shapes.Status:
+    """How far a project is that nobody serves here."""
+    problems = [
+        shapes.Problem(what=damage_sentence(version, damage), at=time.time())
+        for version, damage in store.damaged_models()
+    ]
+    return status_of(store, Tally.of(store.labels()), problems=problems)
 
 
 def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:

@@ -11,7 +11,7 @@ from ramify.errors import RamifyError
 from ramify.labels import ANSWERS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.database import chunks, intact, of_kinds, quickly
-from ramify.project.store.items import Items, get
+from ramify.project.store.items import Items, get_number
 from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, concepts, events
 
@@ -156,7 +156,7 @@ class Answers:
         count, ids = self.items.contents.items, self.items.contents.number_of
         if any(item not in range(count) or concept not in ids for item, concept, _ in answers):
             # Another process may have added them: look into the database.
-            count = get(connection, "items")
+            count = get_number(connection, "items")
             ids = dict.fromkeys(connection.execute(select(concepts.c.id)).scalars(), -1)
         for item, concept, answer in answers:
             if not isinstance(item, int) or not 0 <= item < count:

@@ -68,7 +68,7 @@ class Items:
     def refresh(self) -> bool:
         """Look whether other processes have added items or split a concept; says whether they have."""
         with self.database.read() as connection:
-            if get(connection, "revision") == self.contents.revision:
+            if get_number(connection, "revision") == self.contents.revision:
                 return False
             self.contents = _contents(connection)
             return True
@@ -87,7 +87,7 @@ class Items:
                 item_of = {row[0]: Item(*of_kinds(row, *KINDS)) for row in rows}
             for number in wanted:
                 if number not in item_of:
-                    last = get(connection, "items") - 1
+                    last = get_number(connection, "items") - 1
                     raise RamifyError(f"there is no item {number}: items are numbered 0 to {last}")
         return [item_of[number] for number in wanted]
 
@@ -174,7 +174,7 @@ def _contents(connection: Connection) -> Contents:
         ids = {path: number for number, path in connection.execute(select(concepts.c.id, concepts.c.path))}
         id_of = np.array([ids[taxonomy.path(number)] for number in range(len(taxonomy))], np.intp)
         number_of = {stable: number for number, stable in enumerate(id_of.tolist())}
-        revision, count = (int(get(connection, key)) for key in ("revision", "items"))
+        revision, count = (get_number(connection, key) for key in ("revision", "items"))
         features, imported = (get(connection, key) for key in ("features", "imported"))
         if len(number_of) < len(id_of) or count < 0 or not all(map(_is_file_name, (features, imported))):
             raise ValueError("ids, numbers and files do not fit together")
@@ -205,6 +205,13 @@ def get(connection: Connection, key: str, default: Any = None) -> Any:
     value = connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar_one_or_none()
     with intact(f"the value of {key!r}"):
         return default if value is None else json.loads(value)
+
+
+def get_number(connection: Connection, key: str, default: int | None = None) -> int:
+    """A whole number of the table meta."""
+    with intact(f"the value of {key!r}"):
+        (number,) = of_kinds((get(connection, key, default),), int)
+        return int(number)
 
 
 def put(connection: Connection, key: str, value: Any) -> None:

@@ -1,5 +1,6 @@
 """How the database comes to be: ordered steps, each in a transaction. A step that was released never changes."""
 
+import sqlite3
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
@@ -59,7 +60,10 @@ MIGRATIONS: list[tuple[str, ...]] = [
 
 def version(connection: Connection) -> int:
     """How many of the steps a database has behind it."""
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    done = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    if done < 0:
+        raise sqlite3.DatabaseError("the version is malformed")
+    return done
 
 
 def check_version(connection: Connection, path: Path) -> None:

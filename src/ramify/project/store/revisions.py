@@ -1,5 +1,6 @@
 """How files of a project are replaced: written whole anew, named by one transaction, then the old ones go."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sqlalchemy import Connection
 
-from ramify.project.store.items import Contents, Items, get, put
+from ramify.project.store.items import Contents, Items, get_number, put
 
 NUMBERED = re.compile(r"\.?(?:features|imported)-(\d+)\.np[yz]")
 
@@ -24,7 +25,7 @@ class OutdatedError(Exception):
 def new_number(items: Items) -> Iterator[str]:
     """A number for new files that nobody else gets; at the end all that no transaction has named is removed."""
     with items.database.write() as connection:
-        number = get(connection, "files", 0) + 1
+        number = get_number(connection, "files", 0) + 1
         put(connection, "files", number)
     try:
         yield f"{number:04d}"
@@ -37,7 +38,7 @@ def next_contents(items: Items, before: Contents) -> Iterator[Connection]:
     """The transaction that makes the next contents; refused where ``before`` is not the current one any more."""
     sync(items.folder)
     with items.database.write() as connection:
-        if get(connection, "revision") != before.revision:
+        if get_number(connection, "revision") != before.revision:
             raise OutdatedError
         yield connection
         put(connection, "revision", before.revision + 1)
@@ -72,7 +73,11 @@ def new_array(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> "np.memma
     """
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     with path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not every file system can reserve
+                raise
     return array
 
 

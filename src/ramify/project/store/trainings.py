@@ -48,6 +48,7 @@ class Trainings:
 
     def check_free(self) -> None:
         """Refuse at once where another process trains, before anything is loaded that takes long."""
+        self.database.check_writable()
         if is_locked(self.folder / LOCK):
             raise self._trained_already()
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS, WORDS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.store import Store
-from ramify.readers.rows import Rows, as_text, is_empty, read_rows
+from ramify.project.transfer.choices import as_entries
+from ramify.readers.rows import Rows, as_rows, as_text, is_empty
 from ramify.readers.table import yes_or_no
 
-__all__ = ["Answered", "answer_from_file"]
+__all__ = ["Answered", "answer_from_table"]
 
 KNOWN = ("id", "concept", "answer", "annotator", "key")
 
@@ -40,17 +41,20 @@ class _Request:
     """By item and concept, the row and the answer."""
 
 
-def answer_from_file(store: Store, path: str | Path, *, annotator: str = "file") -> Answered:
-    """Record the answers of a .csv, .jsonl or .parquet file with the columns ``id``, ``concept`` and ``answer``.
+def answer_from_table(store: Store, table: Any, *, annotator: str = "file") -> Answered:
+    """Record the answers of a file or of a table in memory, with the columns ``id``, ``concept`` and ``answer``.
 
-    An answer is yes, no or skip (or 1, 0, true, false); rows without one are left open. A column ``annotator`` may
+    An answer is yes, no or skip (or 1, 0, true, false); rows without one are left open. With ``choices`` in place of
+    ``concept`` a row asks about several, and its answer names those that apply, or none. A column ``annotator`` may
     name who answered, and a column ``key`` which request a row belongs to. Everything is checked before anything is
     recorded.
     """
-    rows = read_rows(path)
+    rows = as_entries(as_rows(table), store.taxonomy)
     missing = [name for name in KNOWN[:3] if name not in rows.columns]
     if missing:
-        raise RamifyError(f"{path}: there is no column {missing[0]!r}: answers need the columns id, concept and answer")
+        raise RamifyError(
+            f"{rows.path}: there is no column {missing[0]!r}: answers need the columns id, concept and answer"
+        )
     requests, open_rows = _requests(store, rows, annotator)
     _check_keys(store, rows, requests)
     recorded = store.record_all(

@@ -14,7 +14,7 @@ from ramify.project.store.store import Store
 from ramify.project.transfer.tables import format_of, writing
 from ramify.taxonomy import Index, Taxonomy
 
-__all__ = ["export_events", "export_labels", "export_predictions"]
+__all__ = ["export_events", "export_labels", "export_predictions", "prediction_columns", "prediction_tables"]
 
 ENTRIES = 1 << 18  # written at once
 WORD_OF = np.array([WORDS[value] for value in (IRRELEVANT, RELEVANT, UNKNOWN)], object)  # by 0, 1 and -1
@@ -81,24 +81,38 @@ def export_labels(
     return writer.rows, len(labels) * len(taxonomy)
 
 
+def prediction_columns(taxonomy: Taxonomy) -> dict[str, str]:
+    """The columns of predictions and their kinds: the id, the fine concepts chosen, and each one's probability."""
+    return {"id": "text", "labels": "names", **{taxonomy.path(leaf): "number" for leaf in taxonomy.leaves}}
+
+
+def prediction_tables(
+    taxonomy: Taxonomy,
+    ids: Sequence[str],
+    blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
+) -> Iterator[dict[str, list[Any]]]:
+    """Predictions as columns, block by block."""
+    paths = [taxonomy.path(leaf) for leaf in taxonomy.leaves]
+    for numbers, probabilities, chosen in blocks:
+        rounded = np.round(probabilities.astype(np.float64), 4)
+        block: dict[str, list[Any]] = {
+            "id": [str(ids[number]) for number in numbers],
+            "labels": [[paths[concept] for concept in np.flatnonzero(row)] for row in chosen],
+        }
+        block.update((path, rounded[:, concept].tolist()) for concept, path in enumerate(paths))
+        yield block
+
+
 def export_predictions(
     path: str | Path,
     kind: str | None,
     taxonomy: Taxonomy,
-    ids: Sequence[str] | NDArray[np.str_],
+    ids: Sequence[str],
     blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
 ) -> int:
     """Write a row for each item: its id, the fine concepts chosen, and the probability of each fine concept."""
-    paths = [taxonomy.path(leaf) for leaf in taxonomy.leaves]
-    columns = {"id": "text", "labels": "names", **dict.fromkeys(paths, "number")}
-    with writing(path, columns, format_of(Path(path), kind)) as writer:
-        for numbers, probabilities, chosen in blocks:
-            rounded = np.round(probabilities.astype(np.float64), 4)
-            block: dict[str, list[Any]] = {
-                "id": [str(ids[number]) for number in numbers],
-                "labels": [[paths[concept] for concept in np.flatnonzero(row)] for row in chosen],
-            }
-            block.update((name, rounded[:, concept].tolist()) for concept, name in enumerate(paths))
+    with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind)) as writer:
+        for block in prediction_tables(taxonomy, ids, blocks):
             writer.write(block)
     return writer.rows
 

@@ -14,7 +14,7 @@ from ramify.data.features import as_features
 from ramify.embed import Embedder, Floats, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles
+from ramify.files import disk_troubles, read_npy
 from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -54,22 +54,19 @@ def choose_embedder(
     return embedder(used, store.folder / "embedder")
 
 
-def given_features(path: str | Path, count: int, source: Path) -> Any:
-    """The features of a file, one row for each of so many items."""
-    path = Path(path)
-    if not path.is_file():
-        raise RamifyError(f"{path}: there is no such file")
+def given_features(features: Any, count: int, source: Path) -> Any:
+    """The features of a file, or given as an array: one row for each of so many items."""
+    in_file = isinstance(features, str | Path)
+    name = str(features) if in_file else "the array of features"
+    rows = read_npy(features) if in_file else features
     try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError):
-        raise RamifyError(f"{path}: this is not a whole .npy file of numbers: write it with numpy.save") from None
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) != count:
-        shape = "several arrays" if not isinstance(rows, np.ndarray) else " x ".join(map(str, rows.shape)) + " numbers"
-        raise RamifyError(f"{path} holds {shape} for the {count} items of {source}: give one row for each item")
-    try:
-        return as_features(rows)
+        checked = as_features(rows)
     except RamifyError as error:
-        raise RamifyError(f"{path}: {error}") from None
+        raise RamifyError(f"{name}: {error}") from None
+    if checked.shape[0] != count or not checked.shape[1]:
+        shape = " x ".join(map(str, checked.shape))
+        raise RamifyError(f"{name} holds {shape} numbers for the {count} items of {source}: give one row for each item")
+    return checked
 
 
 def embedded(

@@ -89,8 +89,8 @@ def init(folder: str | Path, taxonomy: str | Path) -> Store:
     return Store.create(folder, Taxonomy.load(taxonomy))
 
 
-def add(store: Store, source: str | Path, **options: Any) -> Added:
-    """Add the items of a table, or of a folder of pictures, to a project: all or nothing.
+def add(store: Store, source: Any, **options: Any) -> Added:
+    """Add the items of a table (a file, or one in memory), or of a folder of pictures, to a project: all or nothing.
 
     The options are those of ``prepare``. What an interrupted call has embedded is found again by the next. Where
     another process adds the first items meanwhile, these are embedded again, by what those taught.
@@ -130,10 +130,10 @@ def _add(store: Store, incoming: Incoming) -> tuple[int, int]:
 
 def prepare(
     store: Store,
-    source: str | Path,
+    source: Any,
     *,
     layout: Layout | None = None,
-    features: str | Path | None = None,
+    features: Any = None,
     embed: str | None = None,
     images: str | Path | None = None,
     skip_unreadable: bool = False,
@@ -142,12 +142,13 @@ def prepare(
 ) -> Incoming:
     """Read, check and embed the items of a table or a folder of pictures, without adding them.
 
-    Features come from an .npy file with a row for each item, or from the embedder that ``embed`` names; by default
-    from the one the project uses, or else from ``text`` or ``pictures``, as the items have one or the other. With
-    ``new`` all are embedded, also those that are in the project.
+    Features are given, as an array or an .npy file with a row for each item, or made by the embedder that ``embed``
+    names; by default the one the project uses, or else ``text`` or ``pictures``, as the items have one or the other.
+    With ``new`` all are embedded, also those that are in the project.
     """
-    source = Path(source)
-    items = (read_folder if source.is_dir() else read_items)(source, store.taxonomy, layout)
+    in_file = isinstance(source, str | Path)
+    items = (read_folder if in_file and Path(source).is_dir() else read_items)(source, store.taxonomy, layout)
+    source = Path(source) if in_file else Path("the table")
     folder, pictures = _pictures(items, source, images, None if new or not len(store) else image_folder(store))
     by = choose_embedder(store, texts=any(items.texts), pictures=any(pictures), features=features, name=embed)
     known = {} if new else _known(store, items, pictures)

@@ -1,7 +1,9 @@
 """Predictions for a project's items or for new ones: at a threshold, or at a wished precision."""
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +13,50 @@ from ramify.labels import RELEVANT, Labels
 from ramify.learners import Learner
 from ramify.learners.base import ROWS
 from ramify.project.store.store import Store
+from ramify.project.transfer.features import drop_drafts
+from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
 from ramify.taxonomy import Index
 
 FEWEST = 20  # completely known items from which a precision is estimated
+
+
+Blocks: TypeAlias = Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]]
+"""Rows, probabilities and what is chosen, block by block."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions that are computed while they are read."""
+
+    ids: list[str]
+    blocks: Blocks
+    left_out: list[str]
+    """Items that cannot be read, and why."""
+
+
+@contextmanager
+def predicting(
+    store: Store,
+    source: Any = None,
+    *,
+    threshold: float | None = None,
+    precision: float | None = None,
+    **reading: Any,
+) -> Iterator[Predicted]:
+    """Predictions for the project's own items, or for those of a table; how it is read is said as for ``prepare``."""
+    if threshold is not None and precision is not None:
+        raise RamifyError("give either a threshold or a precision, not both")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise RamifyError(f"the threshold is a probability from 0 to 1, not {threshold:g}")
+    if source is None:
+        yield Predicted(store.all_ids().tolist(), predict(store, threshold=threshold, precision=precision), [])
+        return
+    new = prepare(store, source, new=True, **reading)
+    known = new.items.labels.take(new.chosen)
+    blocks = predict(store, features=new.features, labels=known, threshold=threshold, precision=precision)
+    yield Predicted(new.ids, blocks, new.left_out)
+    drop_drafts(store, new.drafts)
 
 
 def predict(
@@ -24,7 +66,7 @@ def predict(
     labels: Labels | None = None,
     threshold: float | None = None,
     precision: float | None = None,
-) -> Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]]:
+) -> Blocks:
     """Rows, probabilities and what is chosen, of the project's items or of new ones, block by block.
 
     What is known stays as it is known, 1 or 0, and helps with the rest: of new items, ``labels`` says what is.

@@ -1,0 +1,171 @@
+"""Project: a project folder's whole life in Python, for notebooks and scripts; the command line does the same."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from ramify.project.live.shapes import Status
+    from ramify.project.transfer.answer_table import Answered
+    from ramify.project.transfer.importing import Added
+
+__all__ = ["Project"]
+
+
+class Project:
+    """A folder with items, labels, answers and models that loses nothing.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> pets = Project.create(Path(folder.name, "pets"), {"animal": ["cat", "dog"]})
+    >>> texts = ["a cat that purrs", "a dog that barks", "the dog barks", "one more cat"]
+    >>> pets.add({"id": list("abcd"), "text": texts, "labels": ["animal"] * 4}).added
+    4
+    >>> pets.answer([{"id": "a", "concept": "cat", "answer": "yes"}], annotator="ann").saved
+    1
+    >>> pets.train(steps=5, hidden=(4, 4))
+    1
+    >>> pets.suggest(1)["choices"].tolist() in (["cat;dog"], ["dog"])
+    True
+    >>> pets.predict().set_index("id")["animal > cat"].loc["a"].item()
+    1.0
+    >>> pets
+    <Project pets: 4 items, 1 answers, 7 entries unknown>
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        from ramify.project.store.store import Store
+
+        self.folder = Path(folder)
+        Store(self.folder).close()  # refuses what is none
+
+    @classmethod
+    def create(cls, folder: str | Path, taxonomy: Taxonomy | Mapping[str, Any] | str | Path) -> "Project":
+        """Start a project with the concepts of a taxonomy, a mapping or a file."""
+        from ramify.project.store.store import Store
+
+        if isinstance(taxonomy, str | Path):
+            taxonomy = Taxonomy.load(taxonomy)
+        concepts = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy(taxonomy)
+        Store.create(folder, concepts).close()
+        return cls(folder)
+
+    def add(self, table: Any, *, features: Any = None, embed: str | None = None, **layout: Any) -> "Added":
+        """Add items: a file, a DataFrame, a mapping of columns, a list of mappings, or a folder of pictures.
+
+        Features are given, or made from texts or pictures. Layout is what ``ramify.readers.table.Layout`` says, and
+        ``images`` and ``skip_unreadable`` as on the command line.
+        """
+        from ramify.project.store.store import Store
+        from ramify.project.transfer.importing import add
+        from ramify.readers.table import Layout
+
+        reading = {name: layout.pop(name) for name in ("images", "skip_unreadable") if name in layout}
+        with Store(self.folder) as store:
+            return add(store, table, features=features, embed=embed, layout=_made(Layout, layout), **reading)
+
+    def train(self, learner: str | None = None, *, verbose: bool = False, **parameters: Any) -> int:
+        """Train a new model on everything that is known; returns its number.
+
+        A learner and its parameters hold from now on; by default they stay as they were, at first ``refine``.
+        """
+        from ramify.project.live.training import choose_learner, train
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            if learner is not None or parameters:
+                choose_learner(store, learner or store.setting("learner", "refine"), parameters)
+            return train(store, verbose=verbose)
+
+    def suggest(
+        self, n: int = 20, *, annotator: str = "notebook", single: bool = False, strategy: str = "expected-gain"
+    ) -> Any:
+        """The questions whose answers would help most, as a DataFrame whose column ``answer`` is to be filled.
+
+        A row asks which of its ``choices`` apply to an item (write their names, or none, or skip); with ``single`` a
+        row asks about one concept (yes, no or skip). ``answer`` takes the table in.
+        """
+        from ramify.project.live.service import Service
+        from ramify.project.live.suggesting import suggest
+
+        with Service(self.folder, strategy=strategy, background=False) as service:
+            return _frame(suggest(service, annotator, n, single=single))
+
+    def answer(self, table: Any, *, annotator: str = "notebook") -> "Answered":
+        """Take in answers: a file, a DataFrame, a mapping of columns or a list of mappings; twice counts once."""
+        from ramify.project.store.store import Store
+        from ramify.project.transfer.answer_table import answer_from_table
+
+        with Store(self.folder) as store:
+            return answer_from_table(store, table, annotator=annotator)
+
+    def predict(
+        self, table: Any = None, *, threshold: float | None = None, precision: float | None = None, **reading: Any
+    ) -> Any:
+        """Fine labels and probabilities as a DataFrame, of the project's own items or of new ones."""
+        from ramify.project.store.store import Store
+        from ramify.project.transfer.exporting import prediction_columns, prediction_tables
+        from ramify.project.transfer.predicting import predicting
+        from ramify.readers.table import Layout
+
+        passed: dict[str, Any] = {
+            name: reading.pop(name) for name in ("features", "images", "skip_unreadable") if name in reading
+        }
+        with Store(self.folder) as store:
+            columns: dict[str, list[Any]] = {name: [] for name in prediction_columns(store.taxonomy)}
+            how = {"layout": _made(Layout, reading), **passed}
+            with predicting(store, table, threshold=threshold, precision=precision, **how) as predicted:
+                for block in prediction_tables(store.taxonomy, predicted.ids, predicted.blocks):
+                    for name, values in block.items():
+                        columns[name] += values
+        return _frame(columns)
+
+    def labels(self) -> Labels:
+        """All labels as they are known now: imported, answered, deduced."""
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return store.labels()
+
+    def status(self) -> "Status":
+        """How far the project is."""
+        from ramify.project.live.views import read_status
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return read_status(store)
+
+    def serve(self, **options: Any) -> None:
+        """Serve the annotation page until it is interrupted; the options are those of ``ramify serve``."""
+        from ramify.web import serve
+
+        serve(self.folder, **options)
+
+    def __repr__(self) -> str:
+        status = self.status()
+        return (
+            f"<Project {self.folder.name}: {status.items} items, {status.answers} answers, "
+            f"{status.unknown} entries unknown>"
+        )
+
+
+def _made(kind: Any, settings: dict[str, Any]) -> Any:
+    """A layout from its settings; one that it does not know is refused."""
+    known = kind.__dataclass_fields__
+    for name in settings:
+        if name not in known:
+            raise RamifyError(f"there is no option {name!r}: how a table is read is said by {', '.join(known)}")
+    return kind(**settings)
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise RamifyError("this gives a DataFrame, and pandas is not installed: pip install pandas") from None
+    return pandas.DataFrame(columns)

@@ -1,0 +1,185 @@
+"""Failures that are seen: in threads, in trainings, in the files of models; and questions that end."""
+
+import logging
+import shutil
+
+import numpy as np
+import pytest
+
+from ramify.checks.data import TAXONOMY, data
+from ramify.labels import Labels
+from ramify.project.live import background, training
+from ramify.project.live.model import Model
+from ramify.project.live.service import Service
+from ramify.project.live.shortlists import Questions
+from ramify.project.live.training import choose_learner
+from ramify.project.live.views import read_status
+from ramify.project.store.store import Store
+from ramify.taxonomy import Taxonomy
+from test_service import make, true_answers, until
+
+
+@pytest.fixture
+def trained(tmp_path):
+    return make(tmp_path / "project", warm=12, train=True)
+
+
+@pytest.mark.parametrize("error", [ValueError("a learner's own fault"), MemoryError(), KeyError("phi")])
+def test_a_thread_that_fails_says_so_and_goes_on(trained, monkeypatch, caplog, error):
+    """It ended silently once, on anything but RamifyError: answers went on, learning had stopped."""
+    monkeypatch.setattr(background, "LEAST_PAUSE", 0.01)
+    learn = Model.learn
+    broken = [True]
+
+    def sometimes(self, *arguments):
+        if broken[0]:
+            raise error
+        learn(self, *arguments)
+
+    monkeypatch.setattr(Model, "learn", sometimes)
+    with Service(trained) as service, caplog.at_level(logging.ERROR, "ramify.project"):
+        (screen,) = service.next("ann")
+        service.answer("a key", "ann", true_answers(service, screen))
+        until(lambda: service.status().problems)
+        (problem,) = service.status().problems
+        assert problem.what.startswith(f"learning from answers failed, and is tried again: {type(error).__name__}")
+        assert any(record.exc_info for record in caplog.records)
+        broken[0] = False
+        until(lambda: screen.item.item in service.state.model.learner.fine_.slot_of)
+        until(lambda: not service.status().problems)
+
+
+def test_lists_that_cannot_be_made_are_seen_and_questions_go_on(trained, monkeypatch):
+    monkeypatch.setattr(background, "LEAST_PAUSE", 0.01)
+    with Service(trained) as service:
+        monkeypatch.setattr(Questions, "make", lambda self, **_: 1 / 0)
+        service.questions.complete = False
+        until(lambda: any("ZeroDivisionError" in problem.what for problem in service.status().problems))
+        assert service.next("ann")
+
+
+def test_a_training_that_crashes_leaves_its_traceback_and_one_sentence(trained, monkeypatch):
+    def crash(*_, **__):
+        raise ZeroDivisionError("deep inside")
+
+    monkeypatch.setattr(training, "make_learner", crash)
+    assert training.main(str(trained)) == 1
+    with Store(trained) as store:
+        status = read_status(store)
+    assert "ZeroDivisionError: deep inside" in status.training.error
+    assert "\n" not in status.training.error
+    log = trained / "training.log"
+    assert "Traceback (most recent call last)" in log.read_text()
+    monkeypatch.undo()
+    assert training.main(str(trained)) == 0
+    assert not log.exists()
+
+
+DAMAGE = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-7]),
+    "empty": lambda path: path.write_bytes(b""),
+    "deleted": lambda path: path.unlink(),
+    "flipped": lambda path: path.write_bytes(bytes(255 - byte for byte in path.read_bytes())),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["learner/learner.json", "learner/arrays.safetensors", "predictions.npy", "phi.npy"])
+def test_a_damaged_model_is_left_out(trained, damage, name):
+    """One such file made the whole project unopenable once."""
+    with Store(trained) as store:
+        training.train(store)
+    DAMAGE[damage](trained / "models" / "0002" / name)
+    with Service(trained, background=False) as service:
+        assert service.state.model.version == 1
+        (problem,) = service.status().problems
+        assert problem.what.startswith("model 2 is damaged and was left out (")
+        assert service.next("ann")[0].guess
+    DAMAGE[damage](trained / "models" / "0001" / name)
+    with Service(trained, background=False) as service:
+        assert service.state.model.version is None
+        assert service.next("bob")
+
+
+def test_a_project_without_its_models_can_be_asked(trained):
+    shutil.rmtree(trained / "models")
+    with Service(trained, background=False) as service:
+        assert service.next("ann")
+        assert service.state.outdated()
+
+
+def test_a_large_project_that_is_fully_answered_has_nothing_to_ask(tmp_path):
+    """More items than one sample of the first list: it looked for questions without end once."""
+    taxonomy = Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}})
+    count = 9000
+    labels = Labels.from_matrix(taxonomy, np.tile([1, 0], (count, 1)))
+    with Store.create(tmp_path / "project", taxonomy) as store:
+        store.add([str(n) for n in range(count)], None, None, None, labels)
+    with Service(tmp_path / "project", background=False) as service:
+        assert service.next("ann") == []
+        assert service.status().unknown == 0
+
+
+def test_deep_questions_begin_at_the_first_unknown_level(tmp_path):
+    """Nobody is asked which poodle it is before it is known to be a dog; the answers lead down."""
+    taxonomy = Taxonomy(
+        {"leisure": {"sport": ["ball", "bat"], "accessory": {"bag": ["suitcase", "backpack"], "tie": None}}}
+    )
+    with Store.create(tmp_path / "project", taxonomy) as store:
+        store.add(["a"], ["a thing"], None, None, Labels(taxonomy, [[1]]))
+    with Service(tmp_path / "project", background=False) as service:
+        asked = []
+        yes = {"accessory", "bag", "suitcase"}
+        while screens := service.next("ann"):
+            (screen,) = screens
+            asked.append((screen.path, [entry.name for entry in screen.entries]))
+            said = [(e.item, e.concept, "yes" if e.name in yes else "no") for e in screen.entries]
+            service.answer(f"key {len(asked)}", "ann", said)
+        assert asked == [
+            (["leisure"], ["sport", "accessory"]),
+            (["leisure", "accessory"], ["tie", "bag"]),
+            (["leisure", "accessory", "bag"], ["suitcase", "backpack"]),
+        ]
+        assert not len(service.state.labels.unknown()[0])
+
+
+def test_coarse_labels_that_are_unknown_are_asked_first(tmp_path):
+    with Store.create(tmp_path / "project", TAXONOMY) as store:
+        store.add(["a"], ["a thing"], None, None, Labels(TAXONOMY, [[-1, 0, 0]]))
+    with Service(tmp_path / "project", background=False) as service:
+        (screen,) = service.next("ann")
+        assert (screen.concept, screen.path, [entry.name for entry in screen.entries]) == (None, [], ["animal"])
+        service.answer("a key", "ann", [(0, screen.entries[0].concept, "yes")])
+        (screen,) = service.next("ann")
+        assert sorted(entry.name for entry in screen.entries) == ["cat", "dog"]
+
+
+def test_an_undone_answer_comes_back_with_what_was_said(tmp_path):
+    """After a reload as well: the server sends the answers it documents."""
+    folder = make(tmp_path / "project")
+    with Service(folder, background=False) as service:
+        (screen,) = service.next("ann")
+        said = [(e.item, e.concept, word) for e, word in zip(screen.entries, ["yes", "skip", "no"] * 9, strict=False)]
+        service.answer("a key", "ann", said)
+    with Service(folder, background=False) as service:
+        undone = service.undo("another key", "ann")
+    assert [(entry.item, entry.concept, entry.answer) for entry in undone.undone] == said
+    assert {(e.item, e.concept) for e in undone.task.entries} == {(item, concept) for item, concept, _ in said}
+
+
+def test_nothing_changes_the_priority_of_a_process_it_did_not_start(trained):
+    import os
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    assert training.main(str(trained)) == 0
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
+def test_settings_of_a_learner_hold_for_later_trainings(tmp_path):
+    folder = make(tmp_path / "project", warm=12)
+    with Store(folder) as store:
+        choose_learner(store, "noisy-or", {"epochs": 1, "hidden": [4], "shortest_epoch": 2})
+        training.train(store)
+        assert Model.load(store, store.features(), store.labels(), store.answered_items()).learner.hidden == (4,)
+    features, labels = data()
+    assert len(features) == len(labels)
