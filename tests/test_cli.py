@@ -1,11 +1,13 @@
 """The command line as a user runs it: what it prints, and one sentence for a mistake."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
 from ramify.cli import app
 from ramify.data import Dataset
@@ -13,11 +15,26 @@ from ramify.labels import Labels
 from ramify.taxonomy import Taxonomy
 from test_data import bundle
 
+# Processes find the learners of one's own that lie beside the tests.
+PATHS = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
+
+
+def command(*arguments: object) -> list[str]:
+    """The installed command, for a process of its own."""
+    return [sys.executable, "-c", "from ramify.cli import main; main()", *map(str, arguments)]
+
 
 def ramify(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the installed command in a process of its own."""
-    command = [sys.executable, "-c", "from ramify.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=900, check=False, env=ENVIRONMENT
+    )
+
+
+def run_in_process(*arguments: object) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_inspect_shows_what_a_person_wants_to_see_first(tmp_path):

@@ -2,20 +2,21 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
 
 from ramify.data import Dataset, benchmark
 from ramify.experiments import compare as comparing
 from ramify.experiments import simulate as simulating
+from ramify.experiments.common import VARIANTS
 from ramify.labels import Labels
-from ramify.learners import LEARNERS, LEML, FullySupervised, Refine, coarse_stage
+from ramify.learners import LEARNERS, LEML, FullySupervised, Refine
 from ramify.loop import ActiveLoop, Truth
 from ramify.metrics import recovery_f1_loss
 from ramify.strategies import STRATEGIES, Random
 from ramify.taxonomy import Taxonomy
 
 WARM = 12
+NET, COARSE = {"hidden": (16,)}, {"hidden": (16, 16), "steps": 60}
 TAXONOMY = Taxonomy(
     {
         "animal": {"exhaustive": True, "cat": None, "dog": None},
@@ -27,11 +28,9 @@ TAXONOMY = Taxonomy(
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(coarse_stage, "STEPS", 60)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # for nets this small, more only wait for each other
-    yield
-    torch.set_num_threads(threads)
+    for name in LEARNERS:
+        settings = COARSE if name in ("coarse-prior", "refine") else NET
+        monkeypatch.setitem(VARIANTS, name, (name, settings))
 
 
 @pytest.fixture
@@ -65,11 +64,11 @@ def test_a_cell_stops_early_on_validation_and_is_measured_on_test(name, data, tm
     drawn = benchmark(data, warm=WARM, seed=1)
     labels = drawn.answers if name == "all-labels" else drawn.train.labels
     if name == "refine":
-        learner = Refine(random_state=1).fit(drawn.train.features, labels)
+        learner = Refine(**COARSE, random_state=1).fit(drawn.train.features, labels)
         assert result["history"] == []
         assert result["estimate"] == learner.estimate()
     else:
-        learner = LEARNERS[name](epochs=1, random_state=1)
+        learner = LEARNERS[name](**NET, epochs=1, random_state=1)
         learner.fit(drawn.train.features, labels, validation=drawn.validation, truth=drawn.answers)
         assert result["history"] == learner.history_
         stopped = max(epoch["validation"] for epoch in learner.history_)
@@ -82,7 +81,7 @@ def test_a_cell_stops_early_on_validation_and_is_measured_on_test(name, data, tm
 def test_recovery_is_that_of_beliefs_about_entries_unknown_in_training(data, tmp_path):
     data.save(tmp_path / "data")
     source = str(tmp_path / "data")
-    names = ["pseudo-label", "noisy-or", "refine", "coarse-prior", "leml"]
+    names = ["pseudo-label", "refine", "leml"]
     cells = comparing.plan(source, names, [WARM], False, 1, True)
     results = {r["learner"]: r for r in comparing.compare(source, cells, tmp_path / "out", epochs=1, how="serial")}
     drawn = benchmark(data, warm=WARM, seed=0)
@@ -90,21 +89,26 @@ def test_recovery_is_that_of_beliefs_about_entries_unknown_in_training(data, tmp
     truth = drawn.answers.states()
     assert results["leml"]["unknown_share"] == pytest.approx(truth[unknown].mean())
 
-    learner = LEARNERS["pseudo-label"](epochs=1, random_state=0)
+    learner = LEARNERS["pseudo-label"](**NET, epochs=1, random_state=0)
     learner.fit(drawn.train.features, drawn.train.labels, validation=drawn.validation)
-    items, concepts, pseudo = learner.pseudo_labels_
     claimed = np.zeros(truth.shape, int)
-    claimed[items, concepts] = pseudo
+    claimed[unknown] = learner.pseudo_labels(*np.nonzero(unknown), np.full(unknown.sum(), np.nan, np.float32))
     expected = recovery_f1_loss(truth, claimed, unknown)
     assert results["pseudo-label"]["recovery_f1_loss"] == pytest.approx(expected)
     assert results["pseudo-label"]["history"][-1]["recovery_f1_loss"] == pytest.approx(expected)
 
-    refine = Refine(random_state=0).fit(drawn.train.features, drawn.train.labels)
-    beliefs = refine.beliefs(drawn.train.features, drawn.train.labels)[unknown]
-    ranked = np.sort(beliefs)[::-1]
-    f1 = [2 * ranked[:n].sum() / (n + ranked.sum()) for n in range(1, len(ranked) + 1)]  # as it expects itself
-    claimed[unknown] = beliefs >= ranked[np.argmax(f1)]
-    assert results["refine"]["recovery_f1_loss"] == pytest.approx(recovery_f1_loss(truth, claimed, unknown))
+    others = {
+        "refine": Refine(**COARSE, random_state=0).fit(drawn.train.features, drawn.train.labels),
+        "leml": LEML(**NET, epochs=1, random_state=0).fit(
+            drawn.train.features, drawn.train.labels, validation=drawn.validation
+        ),
+    }
+    for name, learner in others.items():
+        beliefs = learner.beliefs(drawn.train.features, drawn.train.labels)[unknown]
+        ranked = np.sort(beliefs)[::-1]
+        f1 = [2 * ranked[:n].sum() / (n + ranked.sum()) for n in range(1, len(ranked) + 1)]  # as it expects itself
+        claimed[unknown] = beliefs >= ranked[np.argmax(f1)]
+        assert results[name]["recovery_f1_loss"] == pytest.approx(recovery_f1_loss(truth, claimed, unknown))
 
 
 # -- simulate ----------------------------------------------------------------------------------------------------------
@@ -130,7 +134,7 @@ def test_a_simulation_is_measured_on_the_part_that_was_asked_for(part, data, tmp
                 answers = drawn.answers.states()[query.items, query.concepts]
                 labels.record(query.items, query.concepts, answers, "annotated")
                 views += len(set(query.items.tolist()))
-            learner = Refine(random_state=result["seed"], memory=memory).fit(train, labels)
+            learner = Refine(**COARSE, random_state=result["seed"], memory=memory).fit(train, labels)
             measured = precisions(learner, {"test": drawn.test, "validation": drawn.validation}[part])
             assert row == pytest.approx({"round": number, "answers": 9 * number, "item_views": views, **measured})
         other = {"test": drawn.validation, "validation": drawn.test}[part]
@@ -142,7 +146,7 @@ def test_a_simulation_is_measured_on_the_part_that_was_asked_for(part, data, tmp
 
 @pytest.mark.parametrize(
     ("learner", "restart_every"),
-    [(Refine(random_state=0), 10), (FullySupervised(hidden=(8,), epochs=2, random_state=0), 2),
+    [(Refine(**COARSE, random_state=0), 10), (FullySupervised(hidden=(8,), epochs=2, random_state=0), 2),
      (LEML(hidden=(8,), epochs=2, random_state=0), 10)],
     ids=["refine", "fully-supervised", "leml"],
 )  # fmt: skip

@@ -1,7 +1,6 @@
 """ramify simulate: curves and factors by hand, resuming, the table with its figures, and what is refused."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -9,18 +8,16 @@ import time
 
 import numpy as np
 import pytest
-import torch
 from rich.console import Console
-from typer.testing import CliRunner
 
-from ramify.cli import app, main
+from ramify.cli import main
 from ramify.data import Dataset
 from ramify.data.bundle import known_labels
 from ramify.errors import RamifyError
-from ramify.experiments import figures, progression, simulate, tables
-from ramify.learners import coarse_stage
+from ramify.experiments import common, figures, progression, simulate, tables
 from ramify.metrics import curve_auc
 from ramify.taxonomy import Taxonomy
+from test_cli import ENVIRONMENT, command, run_in_process
 from test_data import bundle
 
 ROW = ["strategy", "seed", "round", "answers", "item_views", "p@1", "p@3", "p@5"]
@@ -28,11 +25,8 @@ ROW = ["strategy", "seed", "round", "answers", "item_views", "p@1", "p@3", "p@5"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(coarse_stage, "STEPS", 30)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # for nets this small, more only wait for each other
-    yield
-    torch.set_num_threads(threads)
+    for name in ("coarse-prior", "refine"):
+        monkeypatch.setitem(common.VARIANTS, name, (name, {"hidden": (16, 16), "steps": 30}))
 
 
 @pytest.fixture
@@ -234,13 +228,13 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
 
     def arguments(out):
         sizes = ["--warm", "6", "--batch", "3", "--rounds", "12", "--seeds", "3", "--engine", "serial", "--resume"]
-        return ["simulate", source, "--strategies", "uncertainty", *sizes, "--out", str(out), "--json", f"{out}.json"]
+        who = ["--strategies", "uncertainty", "--learner", "quick_learner:QuickRefine"]
+        return ["simulate", source, *who, *sizes, "--out", str(out), "--json", f"{out}.json"]
 
-    result = CliRunner().invoke(app, arguments(whole))
+    result = run_in_process(*arguments(whole))
     assert result.exit_code == 0, result.output
-    shutil.copytree(whole / "memory", stopped / "memory")  # the other process would train coarse stages in full length
-    command = [sys.executable, "-c", "from ramify.cli import main; main()", *arguments(stopped)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command(*arguments(stopped)), **pipes, env=ENVIRONMENT) as process:
         while process.poll() is None and not any(stopped.glob("runs/*/curve.json")):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
@@ -249,7 +243,7 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
     last = said.splitlines()[-1]  # a slow machine may have said how far it is
     assert last == f"Interrupted: all finished rounds are kept in {stopped}. Run the same command to go on."
     assert len(list(stopped.glob("runs/*"))) < 4
-    assert CliRunner().invoke(app, arguments(stopped)).exit_code == 0
+    assert run_in_process(*arguments(stopped)).exit_code == 0
     written = {out.name: json.loads(out.with_suffix(".json").read_text()) for out in (stopped, whole)}
     assert written["stopped"]["rows"] == written["whole"]["rows"]
 
@@ -259,7 +253,7 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
     drawn = {path.name for path in whole.iterdir() if path.suffix in (".png", ".svg")}
     assert drawn == {"al_curve.png", "al_curve.svg", "al_curve_views.png", "al_curve_views.svg"}
     found = written["whole"]
-    assert (found["command"], found["data"], found["learner"]) == ("simulate", source, "refine")
+    assert (found["command"], found["data"], found["learner"]) == ("simulate", source, "quick_learner:QuickRefine")
     assert [list(row) for row in found["rows"]] == [ROW] * (2 * 3 * 13)
     areas = []
     for seed in (0, 1, 2):
@@ -293,7 +287,7 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
 )
 def test_a_mistake_is_a_ramify_error(tmp_path, arguments, message):
     path = bundle(tmp_path / "b.npz")
-    result = CliRunner().invoke(app, ["simulate", str(path), "--out", str(tmp_path / "out"), *arguments])
+    result = run_in_process("simulate", path, "--out", tmp_path / "out", *arguments)
     assert isinstance(result.exception, RamifyError)
     assert str(result.exception).startswith(message)
 

@@ -9,8 +9,7 @@ from ramify import engine
 from ramify.data import Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.learners import LEARNERS, Learner
-from ramify.learners.refine import Refine
-from ramify.learners.training import NetLearner
+from ramify.plugins import by_name
 from ramify.readers import read
 
 MANY_WARM = 300  # from so many warm items on, their loss gets more weight beside that of the pool
@@ -20,16 +19,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pseudo-label-smooth": ("pseudo-label", {"assignment": "smooth"}),
     "refine-shrunk": ("refine", {"shrinkage": 4.0}),
 }
-"""More learners that can be asked for: one with other settings than its defaults."""
-
-
-def check_choice(what: str, name: str, known: Iterable[str]) -> None:
-    """Refuse a name that is not among the known ones.
-
-    >>> check_choice("learner", "refine", ["leml", "refine"])
-    """
-    if name not in (known := list(known)):
-        raise RamifyError(f"there is no {what} {name!r}: choose among {', '.join(known)}")
+"""More names of learners, with other settings than their defaults."""
 
 
 def check_folder(out: Path) -> None:
@@ -66,13 +56,14 @@ def for_workers(source: str, exhaustive: bool, out: Path) -> str:
 # -- learners ----------------------------------------------------------------------------------------------------------
 
 
-def kind_of(name: str) -> type[Learner]:
-    """The class of a learner or of a variant.
+def kind_of(name: str, *, without: str | None = None) -> type[Learner]:
+    """The class of a learner, of a variant, or of one of your own as ``module:Class``; one may be refused.
 
     >>> kind_of("refine-shrunk").__name__
     'Refine'
     """
-    return LEARNERS[VARIANTS.get(name, (name,))[0]]
+    known = LEARNERS | {variant: LEARNERS[kind] for variant, (kind, _) in VARIANTS.items()}
+    return by_name("learner", name, {key: kind for key, kind in known.items() if key != without})
 
 
 def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: Path) -> Learner:
@@ -82,23 +73,26 @@ def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: 
     3
     """
     kind, parameters = VARIANTS.get(name, (name, {}))
-    chosen = kind_of(name)
-    settings: dict[str, Any] = {"random_state": seed}
-    if issubclass(chosen, NetLearner):
-        if kind == "pseudo-label" and n_warm >= MANY_WARM:
-            settings["warm_weight"] = 5.0
-        if epochs is not None:
-            settings["epochs"] = epochs
-    else:
-        settings["memory"] = str(memory)
-    return chosen(**settings | parameters)
+    learner = kind_of(name)(random_state=seed)
+    settings: dict[str, Any] = {"epochs": epochs, "memory": str(memory)}
+    if kind == "pseudo-label" and n_warm >= MANY_WARM:
+        settings["warm_weight"] = 5.0
+    has = learner.get_params(deep=False)
+    learner.set_params(
+        **{key: value for key, value in settings.items() if key in has and value is not None} | parameters
+    )
+    return learner
 
 
-def train_coarse_stages(source: str, exhaustive: bool, memory: Path, seeds: Iterable[int], how: str) -> None:
-    """Put the coarse stage of each seed into ``memory``: it serves every run of that seed, so no two train the same."""
-    engine.run(partial(_train_coarse_stage, source, exhaustive, memory), seeds, how)
+def prepare(name: str, source: str, exhaustive: bool, memory: Path, seeds: Iterable[int], how: str) -> None:
+    """Put what does not depend on fine labels into ``memory``, where a learner has one: it serves all runs of a seed.
+
+    One learner after another: what they share, the next one finds there.
+    """
+    if "memory" in make_learner(name, 0, 0, None, memory).get_params(deep=False):
+        engine.run(partial(_prepare, name, source, exhaustive, memory), seeds, how)
 
 
-def _train_coarse_stage(source: str, exhaustive: bool, memory: Path, seed: int) -> None:
+def _prepare(name: str, source: str, exhaustive: bool, memory: Path, seed: int) -> None:
     drawn = benchmark(data_of(source, exhaustive), warm=1, seed=seed)
-    Refine(random_state=seed, memory=str(memory)).prepare(drawn.train.features, drawn.train.labels)
+    make_learner(name, 1, seed, None, memory).prepare(drawn.train.features, drawn.train.labels)

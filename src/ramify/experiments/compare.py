@@ -14,22 +14,19 @@ from ramify import engine
 from ramify.data import Benchmark, benchmark
 from ramify.errors import RamifyError
 from ramify.experiments.common import (
-    VARIANTS,
-    check_choice,
     check_folder,
     data_of,
     data_with_features,
     for_workers,
     kind_of,
     make_learner,
-    train_coarse_stages,
+    prepare,
 )
 from ramify.files import whole_file
-from ramify.learners import LEARNERS, Learner
+from ramify.labels import Labels
+from ramify.learners import Learner
 from ramify.learners.base import fingerprint
 from ramify.learners.recovery import recovery
-from ramify.learners.refine import Refine
-from ramify.learners.training import NetLearner
 from ramify.metrics import precision_at_k
 
 METRICS = ("p@1", "p@3", "p@5", "recovery_f1_loss", "seconds")
@@ -47,7 +44,7 @@ class Cell:
     @property
     def file(self) -> str:
         """The name of its file."""
-        return f"{self.learner}-{self.warm}-{self.seed}.json"
+        return f"{self.learner.replace(':', '.')}-{self.warm}-{self.seed}.json"
 
 
 def plan(
@@ -55,7 +52,7 @@ def plan(
 ) -> list[Cell]:
     """All cells of a table, checked before anything is computed."""
     for name in learners:
-        check_choice("learner", name, [*LEARNERS, *VARIANTS])
+        kind_of(name)
     if seeds < 1:
         raise RamifyError(f"{seeds} seeds: give at least 1")
     data = data_with_features(source, exhaustive)
@@ -87,15 +84,18 @@ def compare(
     settings = {"data": fingerprint(data.features, data.labels, data.split), "epochs": epochs, "exhaustive": exhaustive}
     out.mkdir(parents=True, exist_ok=True)
     source = for_workers(source, exhaustive, out)
-    results = [found for cell in cells if (found := _finished(out, cell, settings))]
-    done = {(found["learner"], found["warm"], found["seed"]) for found in results}
-    todo = [cell for cell in cells if (cell.learner, cell.warm, cell.seed) not in done]
-    report(results)
-    seeds = sorted({cell.seed for cell in todo if not issubclass(kind_of(cell.learner), NetLearner)})
-    train_coarse_stages(source, exhaustive, out / "memory", seeds, how)
+
+    def finished() -> list[dict[str, Any]]:
+        return [result for cell in cells if (result := _kept(out, cell, settings))]
+
+    report(finished())
+    todo = {cell.file: cell for cell in cells if _kept(out, cell, settings) is None}  # two ratios may be one size
+    for name in dict.fromkeys(cell.learner for cell in todo.values()):
+        seeds = sorted({cell.seed for cell in todo.values() if cell.learner == name})
+        prepare(name, source, exhaustive, out / "memory", seeds, how)
     work = partial(_run_and_keep, source, exhaustive, epochs, out, settings)
-    engine.run(work, todo, how, lambda *_: report([f for c in cells if (f := _finished(out, c, settings))]))
-    return [found for cell in cells if (found := _finished(out, cell, settings))]
+    engine.run(work, list(todo.values()), how, lambda *_: report(finished()))
+    return finished()
 
 
 def summary(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -129,37 +129,28 @@ def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> 
     learner = make_learner(cell.learner, cell.warm, cell.seed, epochs, memory)
     labels = drawn.answers if cell.learner == "all-labels" else drawn.train.labels
     start = time.perf_counter()
-    if isinstance(learner, NetLearner):
-        learner.fit(drawn.train.features, labels, validation=drawn.validation, truth=drawn.answers)
-    else:
-        learner.fit(drawn.train.features, labels)
+    learner.fit(drawn.train.features, labels, validation=drawn.validation, truth=drawn.answers)
     seconds = time.perf_counter() - start
     truth, scores = drawn.test.labels.states(), learner.predict_proba(drawn.test.features)
     result: dict[str, Any] = {"learner": cell.learner, "ratio": cell.ratio, "warm": cell.warm, "seed": cell.seed}
     result |= {f"p@{k}": precision_at_k(truth, scores, k) if k <= truth.shape[1] else None for k in (1, 3, 5)}
-    result |= {"recovery_f1_loss": _recovery(learner, drawn), "seconds": seconds}
+    result |= {"recovery_f1_loss": _recovery(learner, drawn, labels), "seconds": seconds}
     items, concepts = drawn.train.labels.unknown()
     share = float(drawn.answers.states()[items, concepts].mean()) if len(items) else None
-    result |= {"history": getattr(learner, "history_", []), "unknown_share": share}
-    if isinstance(learner, Refine):
-        result["estimate"] = learner.estimate()
-    return result
+    history = getattr(learner, "history_", [])  # of what is trained in epochs
+    return result | {"history": history, "unknown_share": share, "estimate": learner.estimate()}
 
 
-def _recovery(learner: Learner, drawn: Benchmark) -> float | None:
-    """The F1-loss of what the learner believes of the unknown entries, where it believes anything."""
-    items, concepts = drawn.train.labels.unknown()
+def _recovery(learner: Learner, drawn: Benchmark, labels: Labels) -> float | None:
+    """The F1-loss on the entries that were unknown to the learner: of its pseudo-labels, or else of its beliefs."""
+    items, concepts = labels.unknown()
     if not len(items):
         return None
-    if hasattr(learner, "pseudo_labels_"):
-        return recovery(drawn.answers, *learner.pseudo_labels_)
-    if hasattr(learner, "beliefs"):
-        beliefs = learner.beliefs(drawn.train.features, drawn.train.labels)
-        return recovery(drawn.answers, items, concepts, beliefs[items, concepts])
-    return None
+    beliefs = learner.beliefs(drawn.train.features, labels)[items, concepts]
+    return recovery(drawn.answers, items, concepts, learner.pseudo_labels(items, concepts, beliefs))
 
 
-def _finished(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | None:
+def _kept(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | None:
     path = out / "cells" / cell.file
     try:
         kept: dict[str, Any] = json.loads(path.read_text())
@@ -171,8 +162,8 @@ def _finished(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any]
 def _all_settings(settings: dict[str, Any], cell: Cell) -> dict[str, Any]:
     """What a kept result must agree on, the learner's parameters included: other defaults are another experiment."""
     learner = make_learner(cell.learner, cell.warm, cell.seed, settings["epochs"], Path())
-    found: dict[str, Any] = json.loads(json.dumps({**settings, "parameters": learner.get_params(deep=False)}))
-    return found
+    everything: dict[str, Any] = json.loads(json.dumps({**settings, "parameters": learner.get_params(deep=False)}))
+    return everything
 
 
 def _run_and_keep(

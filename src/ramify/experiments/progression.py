@@ -32,18 +32,18 @@ def by_strategy(rows: Rows) -> dict[str, dict[int, Rows]]:
     >>> {name: list(runs) for name, runs in by_strategy([{"strategy": "random", "seed": 0}]).items()}
     {'random': [0]}
     """
-    found: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    runs: dict[str, dict[int, list[dict[str, Any]]]] = {}
     for row in rows:
-        found.setdefault(row["strategy"], {}).setdefault(row["seed"], []).append(row)
-    return found  # type: ignore[return-value]
+        runs.setdefault(row["strategy"], {}).setdefault(row["seed"], []).append(row)
+    return runs  # type: ignore[return-value]
 
 
 def mean_curve(runs: Sequence[Rows], metric: str) -> MeanCurve:
     """Curves of one strategy averaged over its seeds; a run that ended early keeps its last value.
 
-    >>> one = [{"answers": 0, "item_views": 0, "p@1": 0.5}, {"answers": 10, "item_views": 4, "p@1": 0.75}]
-    >>> other = [{"answers": 0, "item_views": 0, "p@1": 0.25}, {"answers": 20, "item_views": 8, "p@1": 0.5}]
-    >>> mean_curve([one, other], "p@1").mean
+    >>> short = [{"answers": 0, "item_views": 0, "p@1": 0.5}, {"answers": 10, "item_views": 4, "p@1": 0.75}]
+    >>> long = [{"answers": 0, "item_views": 0, "p@1": 0.25}, {"answers": 20, "item_views": 8, "p@1": 0.5}]
+    >>> mean_curve([short, long], "p@1").mean
     array([0.375 , 0.5625, 0.625 ])
     """
     measured = [[row for row in run if row[metric] is not None] for run in runs]
@@ -70,8 +70,8 @@ def smooth(values: ArrayLike) -> Floats:
     array([0.   , 0.375, 0.375, 1.   ])
     """
     heights = np.asarray(values, np.float64)
-    found: Floats = IsotonicRegression().fit_transform(np.arange(len(heights)), heights)
-    return found
+    smoothed: Floats = IsotonicRegression().fit_transform(np.arange(len(heights)), heights)
+    return smoothed
 
 
 def crossing(x: Floats, heights: Floats, target: float) -> float | None:
@@ -115,9 +115,9 @@ def summary(rows: Rows) -> list[dict[str, Any]]:
 
     >>> row = {"strategy": "random", "seed": 0, "p@3": None, "p@5": None}
     >>> before = {**row, "round": 0, "answers": 0, "item_views": 0, "p@1": 0.5}
-    >>> found = summary([before, {**row, "round": 1, "answers": 10, "item_views": 9, "p@1": 0.75}])[0]
-    >>> found["auc_p@1"], found["auc_p@1_std"], found["auc_p@3"], found["answers_factor_vs_random"], found["item_views"]
-    (0.625, None, None, 1.0, 9.0)
+    >>> random = summary([before, {**row, "round": 1, "answers": 10, "item_views": 9, "p@1": 0.75}])[0]
+    >>> [random[key] for key in ("auc_p@1", "auc_p@1_std", "auc_p@3", "answers_factor_vs_random", "item_views")]
+    [0.625, None, None, 1.0, 9.0]
     """
     runs = by_strategy(rows)
     end = max((row["answers"] for row in rows), default=0)
@@ -152,27 +152,27 @@ def _areas(run: Rows, end: float) -> dict[str, float | None]:
 def _paired(areas: dict[int, dict[str, Any]], random: dict[int, dict[str, Any]]) -> list[dict[str, float | None]]:
     """The difference of each area to random's, for each seed that both have."""
     return [
-        {f"{key}_vs_random": _difference(area, random.get(seed, {}).get(key)) for key, area in found.items()}
-        for seed, found in areas.items()
+        {f"{key}_vs_random": _difference(area, random.get(seed, {}).get(key)) for key, area in of_seed.items()}
+        for seed, of_seed in areas.items()
     ]
 
 
-def _difference(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _difference(area: float | None, reference: float | None) -> float | None:
+    return None if area is None or reference is None else area - reference
 
 
 def _means(by_seed: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
     """Mean and standard deviation of each value over seeds, where there are enough of them."""
-    found: dict[str, float | None] = {}
+    means: dict[str, float | None] = {}
     for key in by_seed[0]:
         values = [value for row in by_seed if (value := row[key]) is not None]
-        found[key] = float(np.mean(values)) if values else None
-        found[f"{key}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return found
+        means[key] = float(np.mean(values)) if values else None
+        means[f"{key}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return means
 
 
 def _all_factors(name: str, curves: dict[str, MeanCurve]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    by_reference: dict[str, float | None] = {}
     for reference in REFERENCES:
         pair: tuple[float | None, float | None] = (None, None)
         if name == reference:
@@ -180,5 +180,5 @@ def _all_factors(name: str, curves: dict[str, MeanCurve]) -> dict[str, float | N
         elif reference in curves:
             pair = factors(curves[name], curves[reference])
         ending = reference.replace("-", "_")
-        found[f"answers_factor_vs_{ending}"], found[f"views_factor_vs_{ending}"] = pair
-    return found
+        by_reference[f"answers_factor_vs_{ending}"], by_reference[f"views_factor_vs_{ending}"] = pair
+    return by_reference

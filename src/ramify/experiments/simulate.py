@@ -15,11 +15,9 @@ from ramify.errors import RamifyError
 from ramify.experiments import common
 from ramify.experiments.progression import summary
 from ramify.files import whole_file
-from ramify.learners import LEARNERS
 from ramify.learners.base import fingerprint
-from ramify.learners.training import NetLearner
 from ramify.loop import ActiveLoop, Truth
-from ramify.strategies import STRATEGIES
+from ramify.strategies import strategy_class
 
 PARTS = ("test", "validation")
 LOOK_EVERY = 1.0  # seconds between two looks at how far the workers are
@@ -61,14 +59,15 @@ def plan(
 ) -> Plan:
     """All that is simulated, checked before anything is computed. ``random`` is always among the strategies.
 
-    >>> found = plan("scenes:60", ["uncertainty"], warm=4, seeds=1)
-    >>> found.strategies, found.runs
+    >>> planned = plan("scenes:60", ["uncertainty"], warm=4, seeds=1)
+    >>> planned.strategies, planned.runs
     (('random', 'uncertainty'), [('random', 0), ('uncertainty', 0)])
     """
     for name in strategies:
-        common.check_choice("strategy", name, STRATEGIES)
-    common.check_choice("learner", learner, [n for n in [*LEARNERS, *common.VARIANTS] if n != "all-labels"])
-    common.check_choice("part", part, PARTS)
+        strategy_class(name)
+    common.kind_of(learner, without="all-labels")
+    if part not in PARTS:
+        raise RamifyError(f"there is no part {part!r}: choose among {', '.join(PARTS)}")
     for what, number in (("seeds", seeds), ("rounds", rounds), ("answers in a batch", batch)):
         if number < 1:
             raise RamifyError(f"{number} {what}: give at least 1")
@@ -91,16 +90,15 @@ def simulate(
     """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
 
     Returns a dictionary for each run: its strategy, its seed, its curve, and why it stopped early where it did.
-    ``report`` is told about every second how many rounds are finished in all runs together.
+    ``report`` hears about every second how many rounds are finished in all runs together.
     """
     common.check_folder(out)
     if any((out / "runs").glob("*")) and not resume:
         raise RamifyError(f"{out} already holds runs: give --resume to go on with them, or another --out")
     _check_settings(planned, out)
     source = common.for_workers(planned.source, planned.exhaustive, out)
-    with _told_regularly(lambda: report(rounds_on_disk(planned, out))):
-        if not issubclass(common.kind_of(planned.learner), NetLearner):
-            common.train_coarse_stages(source, planned.exhaustive, out / "memory", range(planned.seeds), how)
+    with _regularly(lambda: report(rounds_on_disk(planned, out))):
+        common.prepare(planned.learner, source, planned.exhaustive, out / "memory", range(planned.seeds), how)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
         return engine.run(partial(_run, planned, source, out), planned.runs[::-1], how)[::-1]
 
@@ -134,16 +132,16 @@ def rows(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def as_json(planned: Plan, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The form that ``--json`` writes."""
-    found = rows(results)
     settings = {key: getattr(planned, key) for key in ("learner", "warm", "batch", "rounds", "seeds", "part")}
-    return {"command": "simulate", "data": planned.source, **settings, "rows": found, "summary": summary(found)}
+    written = {"rows": rows(results), "summary": summary(rows(results))}
+    return {"command": "simulate", "data": planned.source, **settings, **written}
 
 
 # -- inside ------------------------------------------------------------------------------------------------------------
 
 
 def _folder(out: Path, strategy: str, seed: int) -> Path:
-    return out / "runs" / f"{strategy}-{seed}"
+    return out / "runs" / f"{strategy.replace(':', '.')}-{seed}"
 
 
 def _run(planned: Plan, source: str, out: Path, run: tuple[str, int]) -> dict[str, Any]:
@@ -152,7 +150,7 @@ def _run(planned: Plan, source: str, out: Path, run: tuple[str, int]) -> dict[st
     loop = ActiveLoop(
         drawn.train,
         common.make_learner(planned.learner, planned.warm, seed, None, out / "memory"),
-        STRATEGIES[strategy](random_state=seed),
+        strategy_class(strategy)(random_state=seed),
         Truth(drawn.answers),
         batch_size=planned.batch,
         test=drawn.test if planned.part == "test" else drawn.validation,
@@ -175,23 +173,23 @@ def _check_settings(planned: Plan, out: Path) -> None:
         kept = json.loads(path.read_text(encoding="utf-8"))
         for name, value in settings.items():
             if kept[name] != value:
-                found = "other data" if name == "data" else f"{name} {kept[name]}, not {value}"
-                raise RamifyError(f"{out} holds runs with {found}: give the same settings, or another --out")
+                other = "other data" if name == "data" else f"{name} {kept[name]}, not {value}"
+                raise RamifyError(f"{out} holds runs with {other}: give the same settings, or another --out")
     out.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:
         draft.write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
 @contextmanager
-def _told_regularly(tell: Callable[[], None]) -> Iterator[None]:
-    """Calls ``tell`` now, about every second while work goes on, and at the end."""
+def _regularly(report: Callable[[], None]) -> Iterator[None]:
+    """Calls ``report`` now, about every second while work goes on, and at the end."""
     finished = threading.Event()
 
     def watch() -> None:
         while not finished.wait(LOOK_EVERY):
-            tell()
+            report()
 
-    tell()
+    report()
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
@@ -199,4 +197,4 @@ def _told_regularly(tell: Callable[[], None]) -> Iterator[None]:
     finally:
         finished.set()
         watcher.join()
-    tell()
+    report()
