@@ -261,17 +261,16 @@ export class Asking {
       MODES.map((mode) =>
         button(mode[0].toUpperCase() + mode.slice(1), () => this.setMode(mode), {
           "aria-pressed": String(mode === this.mode),
-        })
+        }),
       ),
       h("kbd", { title: "next mode" }, "m"),
     );
-    const view = this.task &&
-      {
-        chosen: this.chosen,
-        guess: this.guess,
-        doubt: this.doubt,
-        parentName: this.task.mode === "grid" ? null : this.parent?.name,
-      };
+    const view = this.task && {
+      chosen: this.chosen,
+      guess: this.guess,
+      doubt: this.doubt,
+      parentName: this.task.mode === "grid" ? null : this.parent?.name,
+    };
     const shown = this.task ? questionView(this.task, view, this.actions) : this.empty();
     shown.setAttribute("tabindex", "-1");
     shown.setAttribute("role", "region");

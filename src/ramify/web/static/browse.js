@@ -36,9 +36,13 @@ export class Browsing {
       state: h(
         "select",
         { name: "state" },
-        [["", "any state"], ["yes", "yes"], ["no", "no"], ["unknown", "unknown"], ["disputed", "people disagree"]].map(([value, text]) =>
-          option(value, text)
-        ),
+        [
+          ["", "any state"],
+          ["yes", "yes"],
+          ["no", "no"],
+          ["unknown", "unknown"],
+          ["disputed", "people disagree"],
+        ].map(([value, text]) => option(value, text)),
       ),
       low: h("input", { name: "low", type: "number", min: 0, max: 100, step: 1, value: 0, inputmode: "numeric" }),
       high: h("input", { name: "high", type: "number", min: 0, max: 100, step: 1, value: 100, inputmode: "numeric" }),
@@ -69,10 +73,14 @@ export class Browsing {
         label("to", this.fields.high, "inline"),
       ),
       label("Text", [this.fields.query], "grow"),
-      button("Clear", () => {
-        form.reset();
-        changed();
-      }, { class: "plain" }),
+      button(
+        "Clear",
+        () => {
+          form.reset();
+          changed();
+        },
+        { class: "plain" },
+      ),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -114,21 +122,30 @@ export class Browsing {
   draw(found) {
     const last = Math.min(found.total, this.offset + found.items.length);
     this.count.textContent = found.total
-      ? `${(this.offset + 1).toLocaleString("en-GB")} to ${last.toLocaleString("en-GB")} of ${
-        found.total.toLocaleString("en-GB")
-      } items`
+      ? `${(this.offset + 1).toLocaleString("en-GB")} to ${last.toLocaleString("en-GB")} of ${found.total.toLocaleString(
+          "en-GB",
+        )} items`
       : "No item fits these filters.";
     const inside = [...this.results.querySelectorAll("button")].indexOf(document.activeElement);
     const turn = (offset, text) =>
-      button(text, () => {
-        this.offset = offset;
-        this.load();
-        scrollTo({ top: 0 });
-      }, { class: "strong", disabled: offset < 0 || offset >= found.total });
+      button(
+        text,
+        () => {
+          this.offset = offset;
+          this.load();
+          scrollTo({ top: 0 });
+        },
+        { class: "strong", disabled: offset < 0 || offset >= found.total },
+      );
     this.results.replaceChildren(
-      h("div", { class: "cards" }, found.items.map((one) => this.card(one))),
-      found.total > PAGE &&
-          h("div", { class: "turn" }, turn(this.offset - PAGE, "Previous"), turn(this.offset + PAGE, "Next")) || "",
+      h(
+        "div",
+        { class: "cards" },
+        found.items.map((one) => this.card(one)),
+      ),
+      (found.total > PAGE &&
+        h("div", { class: "turn" }, turn(this.offset - PAGE, "Previous"), turn(this.offset + PAGE, "Next"))) ||
+        "",
     );
     if (inside >= 0) this.results.querySelectorAll("button")[inside]?.focus({ preventScroll: true });
   }
@@ -156,9 +173,10 @@ export class Browsing {
       await this.settled();
       await this.load();
     };
-    const chance = entry.probability === null || entry.probability === undefined
-      ? null
-      : h("span", { class: "chance" }, bar(entry.probability), percent(entry.probability));
+    const chance =
+      entry.probability === null || entry.probability === undefined
+        ? null
+        : h("span", { class: "chance" }, bar(entry.probability), percent(entry.probability));
     return h(
       "div",
       { class: "found-entry" },
@@ -171,9 +189,9 @@ export class Browsing {
   someEntries(entries) {
     const name = (entry) => entry.path.split(" > ").at(-1);
     const yes = entries.filter((entry) => entry.state === "yes");
-    const open = entries.filter((entry) => entry.state === "unknown").sort((one, other) =>
-      (other.probability ?? 0) - (one.probability ?? 0)
-    );
+    const open = entries
+      .filter((entry) => entry.state === "unknown")
+      .sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0));
     return h(
       "div",
       { class: "chips" },

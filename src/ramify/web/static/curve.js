@@ -21,11 +21,12 @@ function ticks(low, high) {
 const short = (number) => (number >= 10000 ? `${Math.round(number / 1000)}k` : String(number));
 
 export function learningCurve(points) {
-  const names = [...new Set(points.flatMap((point) => Object.keys(point)))].filter((name) => /^p@\d+$/i.test(name))
+  const names = [...new Set(points.flatMap((point) => Object.keys(point)))]
+    .filter((name) => /^p@\d+$/i.test(name))
     .slice(0, 3);
-  const known = names.map((name) => [name, points.filter((point) => typeof point[name] === "number")]).filter((
-    [, found],
-  ) => found.length);
+  const known = names
+    .map((name) => [name, points.filter((point) => typeof point[name] === "number")])
+    .filter(([, found]) => found.length);
   if (!known.length) {
     return h("p", { class: "soft" }, "The curve starts when a model has been trained and some answers are given.");
   }
@@ -44,12 +45,13 @@ export function learningCurve(points) {
   ]);
   let lowest = -Infinity;
   const ends = new Map(
-    known.map(([name, found]) => [name, y(found.at(-1)[name])]).sort((one, other) => one[1] - other[1]).map(
-      ([name, at]) => {
+    known
+      .map(([name, found]) => [name, y(found.at(-1)[name])])
+      .sort((one, other) => one[1] - other[1])
+      .map(([name, at]) => {
         lowest = Math.max(at, lowest + 11); // labels must not lie on each other
         return [name, lowest];
-      },
-    ),
+      }),
   );
   const lines = known.map(([name, found], index) => [
     svg("polyline", {
@@ -58,7 +60,7 @@ export function learningCurve(points) {
       points: found.map((point) => `${x(point.answers).toFixed(1)},${y(point[name]).toFixed(1)}`).join(" "),
     }),
     found.length === 1 &&
-    svg("circle", { class: `dot line-${index}`, cx: x(found[0].answers), cy: y(found[0][name]), r: 3 }),
+      svg("circle", { class: `dot line-${index}`, cx: x(found[0].answers), cy: y(found[0][name]), r: 3 }),
     svg("text", { class: "line-name", x: WIDTH - RIGHT + 4, y: ends.get(name) + 3 }, name.toUpperCase()),
   ]);
   const last = known.map(([name, found]) => `${name.toUpperCase()} ${found.at(-1)[name].toFixed(3)}`).join(", ");

@@ -11,14 +11,14 @@ function kind(schema) {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.type === "array") return `list of ${kind(schema.items) || "anything"}`;
-  const bounds = [["minimum", "from"], ["maximum", "to"], ["minLength", "at least", "characters"], [
-    "maxLength",
-    "at most",
-    "characters",
-  ]]
-    .filter(([name]) => schema[name] !== undefined).map(([name, word, unit]) =>
-      [word, schema[name], unit].filter((part) => part !== undefined).join(" ")
-    );
+  const bounds = [
+    ["minimum", "from"],
+    ["maximum", "to"],
+    ["minLength", "at least", "characters"],
+    ["maxLength", "at most", "characters"],
+  ]
+    .filter(([name]) => schema[name] !== undefined)
+    .map(([name, word, unit]) => [word, schema[name], unit].filter((part) => part !== undefined).join(" "));
   return [schema.type ?? "anything", ...bounds].join(", ");
 }
 
@@ -57,26 +57,25 @@ function operation(spec, path, verb, one) {
     { class: "card" },
     h("summary", null, h("code", { class: "verb" }, verb.toUpperCase()), h("code", null, path), one.summary),
     one.description && h("p", null, one.description),
-    one.parameters?.length &&
-      [
-        h("h2", null, "Parameters"),
+    one.parameters?.length && [
+      h("h2", null, "Parameters"),
+      h(
+        "table",
+        null,
         h(
-          "table",
+          "tbody",
           null,
-          h(
-            "tbody",
-            null,
-            one.parameters.map((parameter) =>
-              row(
-                parameter.name,
-                parameter.schema,
-                parameter.required,
-                parameter.description ?? parameter.schema.description,
-              )
+          one.parameters.map((parameter) =>
+            row(
+              parameter.name,
+              parameter.schema,
+              parameter.required,
+              parameter.description ?? parameter.schema.description,
             ),
           ),
         ),
-      ],
+      ),
+    ],
     sent && [h("h2", null, "Send"), fields(spec, sent)],
     h("h2", null, "Get"),
     got ? fields(spec, got) : h("p", { class: "soft" }, "a file"),
@@ -99,8 +98,7 @@ async function start() {
     return;
   }
   const spec = await response.json();
-  const example =
-    `curl ${location.origin}/api/next -H 'Content-Type: application/json' -d '{"annotator": "script", "count": 1}'`;
+  const example = `curl ${location.origin}/api/next -H 'Content-Type: application/json' -d '{"annotator": "script", "count": 1}'`;
   place.append(
     h("p", null, spec.info.description),
     h("pre", null, example),
@@ -110,7 +108,7 @@ async function start() {
       'With a token, add the header “Authorization: Bearer TOKEN”. A refused request gets {"error": "one sentence"}.',
     ),
     ...Object.entries(spec.paths).flatMap(([path, verbs]) =>
-      Object.entries(verbs).map(([verb, one]) => operation(spec, path, verb, one))
+      Object.entries(verbs).map(([verb, one]) => operation(spec, path, verb, one)),
     ),
   );
 }

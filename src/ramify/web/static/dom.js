@@ -34,8 +34,7 @@ const PATHS = {
   unknown: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.2 8.700 8 9.200 8 10M8 12.800v.1",
   skip: "M3 4l5 4-5 4zM12.500 4v8",
   wrong: "M8 2 14.500 13.500H1.500zM8 6.500v3M8 11.600v.1",
-  eye:
-    "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
+  eye: "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
   undo: "M6 3 2.500 6.500 6 10M2.500 6.500H10a3.500 3.500 0 0 1 0 7H7",
   wait: "M8 2a6 6 0 1 0 6 6",
 };
@@ -91,9 +90,8 @@ export function itemView(item, kind = "large") {
       alt: item.text || `Item ${item.id}`,
       draggable: "false",
     });
-    image.addEventListener(
-      "error",
-      () => image.replaceWith(h("p", { class: `media ${kind} missing` }, `The picture of ${item.id} cannot be shown.`)),
+    image.addEventListener("error", () =>
+      image.replaceWith(h("p", { class: `media ${kind} missing` }, `The picture of ${item.id} cannot be shown.`)),
     );
     return kind === "large" && item.text ? h("figure", null, image, h("figcaption", null, item.text)) : image;
   }

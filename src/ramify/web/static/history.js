@@ -44,7 +44,11 @@ export async function drawHistory(annotator, open) {
     const undone = ofOne.every((event) => event.undone);
     const items = [...new Map(ofOne.map((event) => [event.item.item, event.item])).values()];
     const label = [
-      h("span", { class: "past-media" }, items.slice(0, 1).map((item) => itemView(item, "past-size"))),
+      h(
+        "span",
+        { class: "past-media" },
+        items.slice(0, 1).map((item) => itemView(item, "past-size")),
+      ),
       h(
         "span",
         { class: "past-text" },
@@ -54,7 +58,19 @@ export async function drawHistory(annotator, open) {
       ),
     ];
     const properties = { class: `past ${undone ? "past-undone" : ""}`, title: `${text}: click to change` };
-    return h("li", null, button(label, () => open(items, ofOne.map((event) => event.concept)), properties));
+    return h(
+      "li",
+      null,
+      button(
+        label,
+        () =>
+          open(
+            items,
+            ofOne.map((event) => event.concept),
+          ),
+        properties,
+      ),
+    );
   });
   place.replaceChildren(
     h("h2", { class: "small-title" }, "Your last answers", h("span", { class: "soft" }, " click one to change it")),

@@ -24,7 +24,13 @@ export function whyButton(item, concept, place) {
       const reasons = found.reasons.length
         ? found.reasons
         : ["Nobody has said anything about it, and nothing follows."];
-      place.replaceChildren(h("ul", { class: "reasons" }, reasons.map((reason) => h("li", null, reason))));
+      place.replaceChildren(
+        h(
+          "ul",
+          { class: "reasons" },
+          reasons.map((reason) => h("li", null, reason)),
+        ),
+      );
       announce(reasons.join(". "));
     } catch (error) {
       place.replaceChildren(h("p", { class: "soft" }, error.message));
@@ -43,8 +49,8 @@ function row(item, entry, correct) {
     h(
       "td",
       { class: "chance" },
-      entry.probability !== null && entry.probability !== undefined &&
-        [bar(entry.probability), percent(entry.probability)],
+      entry.probability !== null &&
+        entry.probability !== undefined && [bar(entry.probability), percent(entry.probability)],
     ),
     h(
       "td",
@@ -69,7 +75,11 @@ export async function openItem(number, { send, settled, first = [], closed = () 
       h(
         "thead",
         null,
-        h("tr", null, ["Concept", "Known", "Model", "Correct it"].map((title) => h("th", { scope: "col" }, title))),
+        h(
+          "tr",
+          null,
+          ["Concept", "Known", "Model", "Correct it"].map((title) => h("th", { scope: "col" }, title)),
+        ),
       ),
       table,
     ),
@@ -86,8 +96,8 @@ export async function openItem(number, { send, settled, first = [], closed = () 
       return;
     }
     const place = new Map(first.map((concept, index) => [concept, index - first.length]));
-    const entries = found.entries.toSorted((one, other) =>
-      (place.get(one.concept) ?? 0) - (place.get(other.concept) ?? 0)
+    const entries = found.entries.toSorted(
+      (one, other) => (place.get(one.concept) ?? 0) - (place.get(other.concept) ?? 0),
     );
     media.replaceChildren(itemView(found.item, "dialog-size"));
     box.querySelector("h2").textContent = found.item.id;

@@ -108,9 +108,13 @@ function notice(sentence) {
   byId("notice").replaceChildren(
     icon("wrong"),
     h("span", null, sentence),
-    button("Dismiss", () => {
-      byId("notice").hidden = true;
-    }, { class: "small quiet" }),
+    button(
+      "Dismiss",
+      () => {
+        byId("notice").hidden = true;
+      },
+      { class: "small quiet" },
+    ),
   );
 }
 
@@ -170,7 +174,7 @@ function change(items, answered) {
             open(item);
           },
           { class: "found-open" },
-        )
+        ),
       ),
     ),
   );
@@ -212,12 +216,16 @@ function help() {
               h(
                 "div",
                 null,
-                h("dt", null, name.split(/(?: or )/).map((one, index) => [index > 0 && " or ", h("kbd", null, one)])),
+                h(
+                  "dt",
+                  null,
+                  name.split(/(?: or )/).map((one, index) => [index > 0 && " or ", h("kbd", null, one)]),
+                ),
                 h("dd", null, meaning),
-              )
+              ),
             ),
           ),
-        )
+        ),
       ),
     ),
     h(

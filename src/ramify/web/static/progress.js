@@ -21,10 +21,10 @@ function answered(status) {
     ),
     budget
       ? h("progress", {
-        max: budget,
-        value: Math.min(answers, budget),
-        "aria-label": `${answers} of ${budget} answers`,
-      })
+          max: budget,
+          value: Math.min(answers, budget),
+          "aria-label": `${answers} of ${budget} answers`,
+        })
       : null,
   );
 }
@@ -34,7 +34,7 @@ function model(status, changed) {
   const start = async () => {
     try {
       const result = await post("/api/train", {});
-      announce(result.started ? "Training has started." : result.reason ?? "No training was started.");
+      announce(result.started ? "Training has started." : (result.reason ?? "No training was started."));
     } catch (error) {
       announce(error.message);
     }
@@ -43,8 +43,8 @@ function model(status, changed) {
   const note = training?.running
     ? h("p", { class: "training" }, icon("wait"), ` Training since ${ago(training.since)}; go on answering.`)
     : training?.error
-    ? h("p", { class: "trouble" }, icon("wrong"), ` The last training failed: ${training.error}`)
-    : null;
+      ? h("p", { class: "trouble" }, icon("wrong"), ` The last training failed: ${training.error}`)
+      : null;
   return h(
     "section",
     null,
@@ -57,13 +57,13 @@ function model(status, changed) {
         null,
         current
           ? [
-            h("strong", null, current.version === null ? "Loading …" : `Version ${current.version}`),
-            h(
-              "span",
-              { class: "soft" },
-              ` ${[current.learner, current.at && ago(current.at)].filter(Boolean).join(", ")}`,
-            ),
-          ]
+              h("strong", null, current.version === null ? "Loading …" : `Version ${current.version}`),
+              h(
+                "span",
+                { class: "soft" },
+                ` ${[current.learner, current.at && ago(current.at)].filter(Boolean).join(", ")}`,
+              ),
+            ]
           : h("span", { class: "soft" }, "None yet: questions are drawn at random."),
       ),
       button("Train", start, { class: "small", disabled: Boolean(training?.running) }),
@@ -85,10 +85,12 @@ function curve(status) {
         "p",
         { class: "more-answers" },
         "100 more answers would bring about ",
-        gains.slice(0, 3).map((
-          [name, gain],
-          index,
-        ) => [index > 0 && ", ", h("strong", null, `${signed(gain)} ${name.toUpperCase()}`)]),
+        gains
+          .slice(0, 3)
+          .map(([name, gain], index) => [
+            index > 0 && ", ",
+            h("strong", null, `${signed(gain)} ${name.toUpperCase()}`),
+          ]),
         ".",
       ),
   );
@@ -103,21 +105,23 @@ function counts({ yes, no, unknown }) {
 
 function tree(status, concepts, browse) {
   const of = new Map(status.concepts.map((one) => [one.concept, one]));
-  const rows = [...concepts.values()].filter((concept) => of.has(concept.concept)).map((concept) => {
-    const row = of.get(concept.concept);
-    const depth = Math.min(6, concept.path.split(" > ").length - 1);
-    return h(
-      "tr",
-      { class: `depth-${depth}` },
-      h(
-        "th",
-        { scope: "row" },
-        button(concept.name, () => browse(concept.concept), { class: "link", title: `Browse ${concept.path}` }),
-        counts(row),
-      ),
-      [row.yes, row.no, row.unknown].map((count) => h("td", null, number(count))),
-    );
-  });
+  const rows = [...concepts.values()]
+    .filter((concept) => of.has(concept.concept))
+    .map((concept) => {
+      const row = of.get(concept.concept);
+      const depth = Math.min(6, concept.path.split(" > ").length - 1);
+      return h(
+        "tr",
+        { class: `depth-${depth}` },
+        h(
+          "th",
+          { scope: "row" },
+          button(concept.name, () => browse(concept.concept), { class: "link", title: `Browse ${concept.path}` }),
+          counts(row),
+        ),
+        [row.yes, row.no, row.unknown].map((count) => h("td", null, number(count))),
+      );
+    });
   return h(
     "section",
     null,

@@ -12,10 +12,10 @@ export const entryKey = (entry) => `${entry.item}:${entry.concept}`;
 function crumbs(task) {
   const names = isSingle(task) && task.mode === "group" ? [...task.path, task.entries[0].name] : task.path;
   const last = isSingle(task) || task.mode === "grid" ? `${names.at(-1)}?` : names.at(-1);
-  const steps = [...names.slice(0, -1), last].map((
-    name,
-    index,
-  ) => [index > 0 && h("span", { class: "arrow", "aria-label": "then" }, "›"), h("span", { class: "crumb" }, name)]);
+  const steps = [...names.slice(0, -1), last].map((name, index) => [
+    index > 0 && h("span", { class: "arrow", "aria-label": "then" }, "›"),
+    h("span", { class: "crumb" }, name),
+  ]);
   if (!isSingle(task) && task.mode === "group") {
     steps.push([
       h("span", { class: "arrow", "aria-hidden": "true" }, "›"),
@@ -39,10 +39,9 @@ function guessOf(task, entry, shown) {
 }
 
 function thumbnails(task, concept, most) {
-  const found = (task.examples ?? []).filter((example) => example.concept === concept && example.item.picture).slice(
-    0,
-    most,
-  );
+  const found = (task.examples ?? [])
+    .filter((example) => example.concept === concept && example.item.picture)
+    .slice(0, most);
   return found.map((example) =>
     h("img", {
       class: "thumb",
@@ -50,7 +49,7 @@ function thumbnails(task, concept, most) {
       alt: "",
       title: `known example: ${example.item.id}`,
       loading: "lazy",
-    })
+    }),
   );
 }
 
@@ -72,7 +71,7 @@ function quotes(task) {
           h("strong", null, name.get(example.concept) ?? ""),
           " ",
           h("q", null, example.item.text ?? example.item.id),
-        )
+        ),
       ),
     ),
   );
@@ -174,9 +173,9 @@ function actionsBar(task, view, actions) {
   const confirm = chosen ? `Save ${chosen} yes, ${task.entries.length - chosen} no` : "Save: none of these";
   const main = isSingle(task)
     ? [
-      button([icon("yes"), "Yes"], () => actions.single("yes"), { class: "primary" }, "y"),
-      button([icon("no"), "No"], () => actions.single("no"), { class: "strong" }, "n"),
-    ]
+        button([icon("yes"), "Yes"], () => actions.single("yes"), { class: "primary" }, "y"),
+        button([icon("no"), "No"], () => actions.single("no"), { class: "strong" }, "n"),
+      ]
     : [button(confirm, actions.confirm, { class: "primary wide" }, "enter")];
   const parent = view.parentName;
   return h(
@@ -188,15 +187,25 @@ function actionsBar(task, view, actions) {
       { class: "side-actions" },
       button([icon("skip"), "Skip"], actions.skip, { class: "plain" }, "space"),
       parent &&
-        button([icon("wrong"), h("span", { class: "clip" }, `Not “${parent}”`)], actions.wrong, {
-          class: "plain",
-          title: `The label “${parent}” itself is wrong here`,
-        }, "w"),
+        button(
+          [icon("wrong"), h("span", { class: "clip" }, `Not “${parent}”`)],
+          actions.wrong,
+          {
+            class: "plain",
+            title: `The label “${parent}” itself is wrong here`,
+          },
+          "w",
+        ),
       button([icon("undo"), "Undo"], actions.undo, { class: "plain" }, "u"),
-      button([icon("eye"), view.guess ? "Hide guess" : "Guess"], actions.guess, {
-        class: "plain",
-        "aria-pressed": String(view.guess),
-      }, "g"),
+      button(
+        [icon("eye"), view.guess ? "Hide guess" : "Guess"],
+        actions.guess,
+        {
+          class: "plain",
+          "aria-pressed": String(view.guess),
+        },
+        "g",
+      ),
     ),
   );
 }

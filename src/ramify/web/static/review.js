@@ -47,7 +47,14 @@ export class Reviewing {
       { class: "card review-list" },
       h("h2", null, title, " ", entries.length > 0 && h("span", { class: "badge" }, String(entries.length))),
       entries.length
-        ? [h("p", { class: "soft" }, explanation), h("ul", null, entries.map((one) => h("li", null, row(one))))]
+        ? [
+            h("p", { class: "soft" }, explanation),
+            h(
+              "ul",
+              null,
+              entries.map((one) => h("li", null, row(one))),
+            ),
+          ]
         : h("p", { class: "soft" }, "Nothing here."),
     );
   }
@@ -61,12 +68,16 @@ export class Reviewing {
   }
 
   settle(one, words) {
-    return yesNo(null, async (answer) => {
-      this.send([{ item: one.item.item, concept: one.concept, answer }], {}, true);
-      announce(`${one.path}: settled as ${answer}`);
-      await this.settled();
-      await this.load();
-    }, words);
+    return yesNo(
+      null,
+      async (answer) => {
+        this.send([{ item: one.item.item, concept: one.concept, answer }], {}, true);
+        announce(`${one.path}: settled as ${answer}`);
+        await this.settled();
+        await this.load();
+      },
+      words,
+    );
   }
 
   row(one, said, words) {
@@ -84,8 +95,8 @@ export class Reviewing {
   }
 
   disagreement(one) {
-    const said = Object.entries(one.answers).map(([name, answer]) =>
-      `${name}: ${answer === 1 ? "yes" : answer === 0 ? "no" : answer}`
+    const said = Object.entries(one.answers).map(
+      ([name, answer]) => `${name}: ${answer === 1 ? "yes" : answer === 0 ? "no" : answer}`,
     );
     return this.row(one, said.join(" · "));
   }
