@@ -99,7 +99,8 @@ export class Browsing {
   }
 
   async load() {
-    const asked = (this.asked += 1);
+    this.asked += 1;
+    const { asked } = this;
     const { concept, state, low, high, query } = this.fields;
     const share = (field, otherwise) =>
       Math.min(1, Math.max(0, (field.value === "" ? otherwise : Number(field.value)) / 100));

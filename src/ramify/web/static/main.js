@@ -42,7 +42,7 @@ function askName() {
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const name = field.value.replace(/[\u0000-\u001f\u007f]/g, "").trim();
+      const name = field.value.replace(/\p{Cc}/gu, "").trim();
       if (!name) return;
       annotator = name;
       remember(NAME, name);

@@ -1,8 +1,8 @@
 // How far the project is: budget, model, learning curve, and counts on the taxonomy tree.
 
 import { post } from "./api.js";
-import { ago, announce, button, byId, h, icon, svg } from "./dom.js";
 import { learningCurve } from "./curve.js";
+import { ago, announce, button, byId, h, icon, svg } from "./dom.js";
 
 const number = (value) => value.toLocaleString("en-GB");
 
