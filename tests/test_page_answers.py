@@ -293,23 +293,29 @@ def test_contradictions_in_sentences(visit, server):
     expect(top).to_have_text("weather > rain")  # what contradicts stands first
 
 
-def test_problems_of_the_server_are_in_sight_until_they_are_mended(visit, server):
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_problems_of_the_server_are_in_sight_until_they_are_mended(visit, server, size):
     problems = [{"what": "The model could not learn from the last answers.", "at": 1.0}]
 
     def status(route):
         route.fulfill(json={**route.fetch().json(), "problems": problems})
 
-    page = visit(server, "Pam", routes={"**/api/status": status})
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    page = visit(server, "Pam", routes={"**/api/status": status}, viewport=viewport)
     expect(page.locator("#problems")).to_have_text("The model could not learn from the last answers.")
     expect(page.locator("#progress .problem-list")).to_contain_text("The model could not learn from the last answers.")
     page.keyboard.press("b")
-    expect(page.locator("#problems")).to_be_visible()
+    expect(page.locator("#problems")).to_be_in_viewport(ratio=1)
     page.keyboard.press("a")
-    problems.clear()
-    before = shown(page)
-    page.keyboard.press("1")
-    page.keyboard.press("Enter")
-    next_question(page, before)
+    for mended in (False, True):
+        if mended:
+            problems.clear()
+        before = page.locator(".item-id").text_content()
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        next_question(page, before)
+        if not mended:
+            expect(page.locator("#problems")).to_be_in_viewport(ratio=1)  # wherever the new question scrolled it
     expect(page.locator("#problems")).to_be_hidden()
     expect(page.locator("#progress .problem-list")).to_have_count(0)
 
