@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from ramify.cli import app, main
 from ramify.data import Dataset
+from ramify.data.bundle import known_labels
 from ramify.errors import RamifyError
 from ramify.experiments import progression, simulate, tables
 from ramify.experiments.figures import al_curve, al_curve_views
-from ramify.labels import Labels
 from ramify.learners import coarse_stage
 from ramify.metrics import curve_auc
 from ramify.taxonomy import Taxonomy
@@ -43,9 +43,7 @@ def source(tmp_path):
     features = rng.normal(size=(80, 6))
     truth = (features[:, :4] > 0.3).astype(int)
     taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "pear"]})
-    coarse = truth.reshape(-1, 2, 2).any(axis=2)
-    known = Labels.from_matrix(taxonomy, np.hstack([truth, coarse]), range(len(taxonomy)))
-    Dataset(known, features).save(tmp_path / "data")
+    Dataset(known_labels(taxonomy, truth), features).save(tmp_path / "data")
     return str(tmp_path / "data")
 
 
