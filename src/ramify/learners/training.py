@@ -297,7 +297,9 @@ class NetLearner(Learner):
             return None
         if cache is not None:
             return Evidence(
-                lambda items: looks_by_predictions(labels, items, cache["phi"][items], cache["predictions"][items]),
+                lambda items: looks_by_predictions(
+                    labels, items, cache["phi"][items][:, :directions], cache["predictions"][items]
+                ),
                 PRIOR_VARIANCE,
             )
         columns = self._leading(X, layer, sample, directions)
