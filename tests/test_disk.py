@@ -16,8 +16,8 @@ import sqlalchemy
 
 import disks
 from ramify import RamifyError
+from ramify.files import new_array
 from ramify.project.store import migrations
-from ramify.project.store.revisions import new_array
 from ramify.project.store.store import Store, UnavailableError
 from ramify.project.transfer.exporting import export_labels
 from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ramify.errors import RamifyError
 
@@ -86,6 +86,21 @@ def write_npz(path: str | Path, arrays: dict[str, NDArray[Any]], *, compress: bo
     """Write arrays to one .npz file, all or nothing."""
     with whole_file(path) as draft, draft.open("wb") as file:
         (np.savez_compressed if compress else np.savez)(file, allow_pickle=False, **arrays)
+
+
+def new_array(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> "np.memmap[tuple[int, ...], np.dtype[Any]]":
+    """A new .npy file to be filled, memory-mapped, with its room reserved.
+
+    Writing into a map on a full disk would end the process by a signal; so a full disk is found out here.
+    """
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not every file system can reserve
+                raise
+    return array
 
 
 def read_npz(path: str | Path, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:

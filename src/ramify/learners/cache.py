@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.errors import RamifyError
+from ramify.files import new_array, read_npy
 from ramify.taxonomy import Index
 
 Arrays = dict[str, NDArray[Any]]
@@ -48,7 +50,10 @@ class Cache:
     @classmethod
     def load(cls, folder: Path) -> "Cache":
         """What ``write`` wrote."""
-        return cls({path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in folder.glob("*.npy")})
+        cache = cls({path.stem: read_npy(path) for path in folder.glob("*.npy")})
+        if "predictions" not in cache:
+            raise RamifyError(f"{folder}: predictions.npy is missing: train a new model")
+        return cache
 
     @classmethod
     def write(cls, folder: Path, kept: ToKeep, n_items: int) -> "Cache":
@@ -61,7 +66,7 @@ class Cache:
             for name, block in kept.rows(items).items():
                 if name not in files:
                     shape = (n_items, *block.shape[1:])
-                    files[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", block.dtype, shape)
+                    files[name] = new_array(folder / f"{name}.npy", block.dtype, shape)
                 files[name][items] = block
         for file in files.values():
             file.flush()

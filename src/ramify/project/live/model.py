@@ -36,7 +36,7 @@ class Model:
             try:
                 learner = load_kept(kept, features, labels, annotated)
                 cache = Cache.load(kept.folder)
-            except (RamifyError, OSError, ValueError) as error:
+            except RamifyError as error:
                 problem = problem or damage_sentence(kept.version, str(error))
                 continue
             known = learner.taxonomy_ == labels.taxonomy

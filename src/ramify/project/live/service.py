@@ -43,6 +43,7 @@ class Service:
     ) -> None:
         chosen = make_strategy(strategy)
         self.store = Store(folder)
+        self.store.database.check_writable()  # at least that a question is out is written
         self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
         self.budget, self.train_every = budget, train_every
         self._modes: dict[str, str] = {}

@@ -77,7 +77,7 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [sys.executable, "-m", "ramify.project.live.training", str(folder)],
         env=environment,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # how it went stands in the database, and a traceback in the project's folder
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
         # Ctrl-C in the server's terminal is not meant for it; in another session, Linux would ignore its low priority.

@@ -12,11 +12,11 @@ from sqlalchemy import select
 
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, whole_file
+from ramify.files import disk_troubles, new_array, whole_file
 from ramify.labels import Labels, Source
 from ramify.project.store.database import chunks, intact
 from ramify.project.store.items import Items, name_concepts, put, sound
-from ramify.project.store.revisions import OutdatedError, new_array, new_number, next_contents
+from ramify.project.store.revisions import OutdatedError, new_number, next_contents
 from ramify.project.store.schema import items as table
 from ramify.taxonomy import ConceptRef, Index
 

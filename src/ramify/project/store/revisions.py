@@ -1,15 +1,11 @@
 """How files of a project are replaced: written whole anew, named by one transaction, then the old ones go."""
 
-import errno
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike
 from sqlalchemy import Connection
 
 from ramify.project.store.items import Contents, Items, get_number, put
@@ -64,21 +60,6 @@ def number_of(name: str) -> int | None:
     """The number in the name of a file (or of its draft) that is replaced as a whole."""
     match = NUMBERED.match(name)
     return int(match[1]) if match else None
-
-
-def new_array(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> "np.memmap[tuple[int, ...], np.dtype[Any]]":
-    """A new .npy file to be filled, memory-mapped, with its room reserved.
-
-    Writing into a map on a full disk would end the process by a signal; so a full disk is found out here.
-    """
-    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-    with path.open("r+b") as file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not every file system can reserve
-                raise
-    return array
 
 
 def sync(path: Path) -> None:
