@@ -52,16 +52,19 @@ def choose_embedder(
     return embedder(used, store.folder / "embedder")
 
 
-def given_features(path: str | Path, count: int, source: Path) -> Any:
-    """The features of a file, one row for each of so many items."""
-    rows = read_npy(path)
-    if rows.ndim != 2 or len(rows) != count or not rows.shape[1]:
-        shape = " x ".join(map(str, rows.shape)) or "1"
-        raise RamifyError(f"{path} holds {shape} numbers for the {count} items of {source}: give one row for each item")
+def given_features(features: Any, count: int, source: Path) -> Any:
+    """The features of a file, or given as an array: one row for each of so many items."""
+    in_file = isinstance(features, str | Path)
+    name = str(features) if in_file else "the array of features"
+    rows = read_npy(features) if in_file else features
     try:
-        return as_features(rows)
+        checked = as_features(rows)
     except RamifyError as error:
-        raise RamifyError(f"{path}: {error}") from None
+        raise RamifyError(f"{name}: {error}") from None
+    if checked.shape[0] != count or not checked.shape[1]:
+        shape = " x ".join(map(str, checked.shape))
+        raise RamifyError(f"{name} holds {shape} numbers for the {count} items of {source}: give one row for each item")
+    return checked
 
 
 def embedded(
