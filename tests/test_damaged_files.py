@@ -157,10 +157,14 @@ def test_features_of_another_kind(tmp_path):
         return given_features(path, 4, Path("items.csv"))
 
     refused(features, f"{path}: there is no such file")
-    for shape in ((4,), (3, 2), (4, 0), ()):
+    for shape in ((3, 2), (4, 0)):
         np.save(path, np.zeros(shape))
-        said = " x ".join(map(str, shape)) or "1"
+        said = " x ".join(map(str, shape))
         refused(features, f"{path} holds {said} numbers for the 4 items of items.csv: give one row for each item")
+    for shape in ((4,), ()):
+        np.save(path, np.zeros(shape))
+        said = f"features must be a table, items x columns, not an array of {len(shape)} dimension(s)"
+        refused(features, f"{path}: {said}")
     np.save(path, np.array([[{}]] * 4, object))
     pickled = "it holds pickled Python objects, which are never opened: save plain numbers or text instead"
     refused(features, f"{path}: {pickled}")
