@@ -2,7 +2,7 @@
 PYTHON ?= python3
 READY := .venv/.ready
 
-.PHONY: demo test check bench browser clean
+.PHONY: demo test check check-page bench browser clean
 
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
@@ -10,24 +10,40 @@ demo: $(READY)
 test: $(READY)
 	.venv/bin/python -m pytest
 
-check: $(READY)
+check: $(READY) check-page
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-# The page is tested in a real browser; without one, those tests are skipped and say so.
+# The page's code needs node only to be checked and tested. In CI (where the variable CI is set) it must be there.
+check-page:
+	@if command -v npm > /dev/null; then \
+		$(MAKE) --no-print-directory node_modules/.ready && npm run --silent check; \
+	elif [ -n "$$CI" ]; then \
+		echo "The page's code cannot be checked: npm is missing (apt-get install nodejs npm)." >&2; exit 1; \
+	else \
+		echo "Skipped: the page's code is not checked, because npm is missing (apt-get install nodejs npm)."; \
+	fi
+
+# The page is tested in a real browser, its modules with node; without them, those tests are skipped and say so.
 browser:
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+	command -v npm || { apt-get update -qq && apt-get install -y -qq nodejs npm; }
 
 bench: $(READY)
 	.venv/bin/python -m pip install --quiet --editable '.[bench]'
 	for script in labels meta_step refine query opening serve; do .venv/bin/python benchmarks/$$script.py || exit 1; done
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache node_modules
 
 $(READY): pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install --quiet --editable '.[test]'
 	touch $(READY)
+
+# Exact versions stand in package.json, so no lock file is needed.
+node_modules/.ready: package.json
+	npm install --no-package-lock --no-audit --no-fund --silent
+	touch node_modules/.ready

@@ -28,7 +28,7 @@ from alipy_audi import audi_seconds
 from threadpoolctl import threadpool_limits
 
 from ramify.labels import Labels
-from ramify.learners import PseudoLabel, Refine, coarse_stage
+from ramify.learners import PseudoLabel, Refine
 from ramify.strategies import ExpectedGain, LookAhead, Random, Uncertainty
 from ramify.strategies.select import Best
 from ramify.taxonomy import Taxonomy
@@ -45,15 +45,16 @@ PEAK = Path("/proc/self/clear_refs")  # where Linux is told to measure the peak 
 SCORES, BLOCK = 10**8, 10**6
 SMALL_ITEMS, SMALL_WIDTH, SMALL_COARSE, SMALL_FINE, SMALL_WARM, SMALL_ANSWERS = 1000, 50, 4, 5, 40, 100
 FASTER = 100
-STEPS = {  # what ExpectedGain's functions do
-    "features of a sample": ("_of_refine",),
+OWN = ("expected_gain.py", "evidence.py", "groups.py", "refine.py")
+SHORT = 50  # steps of the coarse stage: training is not measured here
+STEPS = {  # what the functions of ExpectedGain and of Refine's evidence do
+    "features of a sample": ("_leading", "_stages_along"),
     "their leading directions": ("leading",),
-    "scaling inputs": ("_scaled",),
-    "P(c | x), features along directions": ("look", "refine_looked", "_there", "_spread", "_floats"),
+    "P(c | x), features along directions": ("look", "stages", "_given_parent", "parents_relevant", "spread", "doubles"),
     "T and S matrices": ("of",),
     "gains": ("forms",),
     "groups and shortlists": ("list_groups",),
-    "greedy picks": ("__init__", "_picked", "take_best", "gains", "ask"),
+    "greedy picks": ("__init__", "take", "take_best", "gains", "ask", "_turn", "next"),
 }
 
 
@@ -138,7 +139,9 @@ def whole_pool() -> None:
     for name, bound in (("random", None), ("uncertainty", 1.3), ("look-ahead", 7)):
         seconds = statistics.median(each[name][0] for each in costs)
         print_cost(name, seconds / forward, max(each[name][1] for each in costs), bound)
-    refine = Refine(random_state=0).fit(features[:PART], labels.take(slice(PART))).partial_fit(features, labels)
+    refine = (
+        Refine(steps=SHORT, random_state=0).fit(features[:PART], labels.take(slice(PART))).partial_fit(features, labels)
+    )
     profile = cProfile.Profile(time.process_time)
     query = partial(ExpectedGain(random_state=0).query, refine, features, labels, ANSWERS)
     seconds, megabytes = cost(profile.runcall, query)
@@ -155,7 +158,7 @@ def print_cost(name: str, ratio: float, megabytes: float, bound: float | None = 
 def print_steps(profile: cProfile.Profile) -> None:
     """The share of each of ExpectedGain's functions: its own time, and that of all it calls outside of the strategy."""
     timed = pstats.Stats(profile).stats  # (file, line, name): (..., seconds with callees, {caller: (..., seconds)})
-    own = [where for where in timed if Path(where[0]).name in ("expected_gain.py", "evidence.py", "groups.py")]
+    own = [where for where in timed if Path(where[0]).name in OWN]
 
     def step(where: tuple[str, int, str]) -> str:
         if where[2].startswith("<"):  # a comprehension belongs to the function that it stands in
@@ -207,7 +210,7 @@ def against_alipy() -> None:
         ready, retrained = audi["ready"] * 1000, audi["retrained"] * 1000
         print(f"ALiPy's AUDI: {ready:.0f} ms an answer with its model at hand, {retrained:.0f} ms as it is by default")
     for strategy, learner in ((Uncertainty(random_state=0), PseudoLabel(epochs=1, random_state=0)),
-                              (ExpectedGain(random_state=0), Refine(random_state=0))):  # fmt: skip
+                              (ExpectedGain(random_state=0), Refine(steps=SHORT, random_state=0))):  # fmt: skip
         learner.fit(features, labels)
         single, batch = (
             statistics.median(cpu_seconds(strategy.query, learner, features, labels, n) for _ in range(5 * ROUNDS))
@@ -222,7 +225,6 @@ def against_alipy() -> None:
 
 def main() -> None:
     torch.set_num_threads(1)
-    coarse_stage.STEPS = 50  # training is not measured here
     with threadpool_limits(1):
         selection()  # first: memory that others left behind would make its beginning quicker
         whole_pool()

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ramify.labels import Labels
-from ramify.learners import Refine, coarse_stage
+from ramify.learners import Refine
 from ramify.taxonomy import Taxonomy
 
 WIDTH, ITEMS, ANSWERS, PREDICTED = 384, 12_000, 60, 100_000
@@ -32,14 +32,14 @@ def main() -> None:
     first = np.cumsum(SIZES) - SIZES
     for c, size in enumerate(SIZES):
         truth[np.arange(ITEMS), first[c] + rng.integers(size, size=ITEMS)] = True
-    coarse_stage.STEPS = 50  # the coarse stage is trained once and not measured here
     failed = False
     for wanted, bound in ((2_000, 5), (50_000, 50)):
         labels = Labels(taxonomy, coarse)
         items, concepts = labels.unknown()
         answers = truth[items, concepts].astype(int)
         labels.record(items[:wanted], concepts[:wanted], answers[:wanted], "annotated")
-        learner = Refine(random_state=0).fit(features, labels)
+        # The coarse stage is trained once and not measured here.
+        learner = Refine(steps=50, random_state=0).fit(features, labels)
         known = sum(len(ridge) for ridge in learner.fine_.ridges)
         taken = []
         for item, concept in zip(items[wanted : wanted + ANSWERS], concepts[wanted : wanted + ANSWERS], strict=True):

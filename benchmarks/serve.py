@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from ramify.labels import Labels
-from ramify.learners import coarse_stage
 from ramify.project.live import training
 from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
@@ -42,9 +41,9 @@ def make(folder: Path, n_items: int) -> None:
     labels.record(known[items], concepts, fine[items, concepts], "imported")
     with Store.create(folder, taxonomy) as store:
         store.add([f"item_{n}" for n in range(n_items)], [f"text {n}" for n in range(n_items)], None, features, labels)
-        steps, coarse_stage.STEPS = coarse_stage.STEPS, 200  # the first model need not be good
+        training.choose_learner(store, "refine", {"steps": 200})  # the first model need not be good
         training.train(store)
-        coarse_stage.STEPS = steps
+        training.choose_learner(store, "refine", {})
 
 
 class Client:

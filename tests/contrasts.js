@@ -11,11 +11,11 @@
     return [255, 255, 255];
   };
   const hasText = (node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim();
-  const shown = [...document.querySelectorAll("body *")].filter((one) =>
-    one.offsetParent && [...one.childNodes].some(hasText)
+  const shown = [...document.querySelectorAll("body *")].filter(
+    (element) => element.offsetParent && [...element.childNodes].some(hasText),
   );
-  return shown.map((one) => {
-    const [dark, bright] = [light(rgb(getComputedStyle(one).color)), light(behind(one))].sort((a, b) => a - b);
-    return { text: one.textContent, contrast: (bright + 0.05) / (dark + 0.05) };
+  return shown.map((element) => {
+    const [dark, bright] = [light(rgb(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => a - b);
+    return { text: element.textContent, contrast: (bright + 0.05) / (dark + 0.05) };
   });
-}
+};

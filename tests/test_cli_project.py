@@ -103,9 +103,6 @@ def test_from_a_csv_to_fine_labels(here):
     assert len(asked) == 4
     assert "Saved 8 answers." in run("answer", "pets", "ask.csv")
     assert "Saved 0 answers, 8 were there already." in run("answer", "pets", "ask.csv")
-    assert "Wrote 3 questions to single.csv" in run("suggest", "pets", "-n", 3, "--single", "--out", "single.csv")
-    fill(Path("single.csv"), lambda row: "yes" if row["concept"].endswith(truth[row["id"]]) else "no")
-    assert "Saved 3 answers." in run("answer", "pets", "single.csv")
 
     assert run("predict", "pets", "--out", "fine.csv") == "Wrote 60 of 60 rows to fine.csv.\n"
     found = {row["id"]: row for row in rows(Path("fine.csv"))}
@@ -117,6 +114,10 @@ def test_from_a_csv_to_fine_labels(here):
     first, second = (json.loads(line) for line in Path("new.jsonl").read_text().splitlines())
     assert first["animal > cat"] > max(first["animal > dog"], first["food > banana"])
     assert second["food > banana"] > max(second["food > apple"], second["animal > cat"])
+
+    assert "Wrote 3 questions to single.csv" in run("suggest", "pets", "-n", 3, "--single", "--out", "single.csv")
+    fill(Path("single.csv"), lambda row: "yes" if row["concept"].endswith(truth[row["id"]]) else "no")
+    assert "Saved 3 answers." in run("answer", "pets", "single.csv")
 
     assert run("export", "pets", "--format", "csv") == "Wrote 360 of 360 rows to pets-labels.csv.\n"
     assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 11 of 11 rows to e.parquet.\n"

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 import torch
 
+import ramify
 from ramify.data import Dataset, as_dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, UNKNOWN, Labels, Source, as_labels
@@ -80,6 +81,30 @@ def test_files_lose_nothing(tmp_path, features):
     again.save(tmp_path / "folder")  # onto the very folder it is mapped from
     assert same(Dataset.load(tmp_path / "folder"), partial)
     assert sorted(os.listdir(tmp_path)) == ["again.npz", "b.npz", "folder"]
+
+
+def test_a_folder_can_be_read_as_not_exhaustive_like_a_bundle(tmp_path):
+    Dataset.load(bundle(tmp_path / "b.npz")).save(tmp_path / "folder")
+    for read in (Dataset.load, ramify.read):
+        expected, found = (read(tmp_path / name, exhaustive=False) for name in ("b.npz", "folder"))
+        assert found.labels == expected.labels
+        assert not found.labels.taxonomy.exhaustive.any()
+        assert same(found, expected)
+    assert Dataset.load(tmp_path / "folder").labels.taxonomy.exhaustive.any()
+
+
+def test_what_only_exhaustive_children_say_is_unknown_without(tmp_path):
+    taxonomy = Taxonomy.from_arrays(["b1", "a1", "b2", "a", "b"], [4, 3, 4, -1, -1], exhaustive=True)
+    labels = Labels.from_matrix(taxonomy, [[0, 1, 0]])
+    labels.record(0, "b", 1, "annotated")  # contradicts that no child is
+    Dataset(labels).save(tmp_path / "d")
+    without = Dataset.load(tmp_path / "d", exhaustive=False).labels
+    assert without.taxonomy == Taxonomy.from_arrays(taxonomy.names, taxonomy.parents)
+    assert labels.states(0, range(5)).tolist() == [[-1, 1, -1, 1, -1]]
+    assert without.states(0, range(5)).tolist() == [[0, 1, 0, 1, 1]]
+    assert without.contradictions() == []
+    Dataset(Labels.from_matrix(taxonomy, [[0, 1, 0]])).save(tmp_path / "d")
+    assert Dataset.load(tmp_path / "d", exhaustive=False).labels.states(0, ["a", "b"]).tolist() == [[1, -1]]
 
 
 def test_features_of_any_kind_are_kept(tmp_path):
@@ -324,6 +349,24 @@ def test_a_benchmark_needs_the_truth():
     assert str(error.value) == (
         "a benchmark needs fully known labels, and 2 entries are unknown, first item b, concept 'animal > cat'"
     )
+
+
+def test_a_benchmark_needs_the_coarse_labels():
+    """What no fine concept applies to may be an animal or not, unless cat and dog are all there is."""
+    fine = [[1, 0], [0, 0], [0, 1], [0, 0]] * 5
+    unknown = Dataset(Labels.from_matrix(Taxonomy({"animal": ["cat", "dog"]}), fine))
+    with pytest.raises(RamifyError) as error:
+        benchmark(unknown, warm=1)
+    assert str(error.value) == (
+        "a benchmark needs coarse labels, and 10 of them are unknown, first item 1, concept 'animal': give them with "
+        "Labels(taxonomy, coarse), or declare the concepts exhaustive if no fine one means no coarse one"
+    )
+    exhaustive = Taxonomy({"animal": {"children": ["cat", "dog"], "exhaustive": True}})
+    assert len(benchmark(Dataset(Labels.from_matrix(exhaustive, fine)), warm=1).warm) == 1
+    coarse = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [0], [1], [1]] * 5)
+    items, concepts = np.indices((20, 2)).reshape(2, -1)
+    coarse.record(items, concepts, np.ravel(fine), "imported")
+    assert len(benchmark(Dataset(coarse), warm=1).warm) == 1
 
 
 # -- the real data ---------------------------------------------------------------------------------------------------

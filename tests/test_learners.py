@@ -213,6 +213,17 @@ def test_a_fit_that_stopped_early_stays_where_it_is(tmp_path):
     assert np.array_equal(first.predict_proba(features), again.predict_proba(features))
 
 
+def test_after_a_fit_with_validation_learning_goes_on_from_the_best_moment():
+    """It went on from the last one, whatever came of it."""
+    features, labels = data()
+    ruined = {"lr": 0.3, "epochs": 6, "patience": 6, "hidden": (16,), "shortest_epoch": 20, "random_state": 0}
+    learner = LEML(**ruined).fit(features, labels, validation=as_dataset())
+    best = learner.predict_proba(features)
+    now = learner.net_.eval()(learner.inputs(features)).sigmoid().detach().numpy()
+    assert np.allclose(now, best, atol=1e-6)
+    assert np.array_equal(learner.partial_fit(features, labels, epochs=0).predict_proba(features), best)
+
+
 def test_a_module_that_draws_at_random_is_repeatable():
     features, labels = data()
 
@@ -228,9 +239,9 @@ def test_items_without_any_label_are_learned_from():
     features = data()[0]
     flat = Labels.from_matrix(Taxonomy({"cat": None, "dog": None}), np.arange(120).reshape(60, 2) % 2)
     assert FullySupervised(**SMALL).fit(features, flat).predict_proba(features).shape == (60, 2)
-    truth = np.zeros((60, 6), int)
-    truth[:20, 0] = 1
-    drawn = benchmark(Dataset(Labels.from_matrix(TAXONOMY, truth), features), warm=20)
+    truth = np.zeros((60, len(TAXONOMY)), int)
+    truth[:20, TAXONOMY.indices(["cat", "animal"])] = 1
+    drawn = benchmark(Dataset(Labels.from_matrix(TAXONOMY, truth, range(len(TAXONOMY))), features), warm=20)
     assert warm_items(drawn.train.labels).tolist() == drawn.warm.tolist()
 
 

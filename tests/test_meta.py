@@ -100,3 +100,23 @@ def test_parameters_and_gradients_are_left_alone():
         pseudo_label_gradient(net, *data, 0.1, method=method)
     assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
     assert all(value.grad is None for value in net.parameters())
+
+
+class Squashed(MLP):
+    """An MLP that computes something else with the same layers."""
+
+    def forward(self, x):
+        return torch.tanh(super().forward(x))
+
+
+def test_a_subclass_of_the_mlp_gets_its_own_gradient():
+    """The Gram form knows the MLP's own forward only, and gave wrong gradients for any other."""
+    torch.manual_seed(0)
+    net = Squashed(5, 3, (7,)).double().eval()
+    x, y = torch.randn(6, 5).double(), torch.rand(6, 3).double()
+    x_warm, y_warm = torch.randn(4, 5).double(), torch.rand(4, 3).double().round()
+    found = pseudo_label_gradient(net, x, y, x_warm, y_warm, 0.5)
+    expected = pseudo_label_gradient(net, x, y, x_warm, y_warm, 0.5, method="double-backward")
+    assert torch.allclose(found, expected, atol=1e-12)
+    wrong = pseudo_label_gradient(net, x, y, x_warm, y_warm, 0.5, method="gram")
+    assert not torch.allclose(wrong, expected, atol=1e-4)

@@ -171,6 +171,13 @@ def test_a_training_that_crashes_leaves_its_traceback_and_a_sentence(store):
     assert not log.exists()
 
 
+def test_a_crash_is_said_where_its_traceback_cannot_be_written(store):
+    store.trainings.log.mkdir()
+    with pytest.raises(ValueError, match="\ud800"), store.trainings.begin():
+        raise ValueError("\ud800")
+    assert "(training.log could not be written)" in store.training()["error"]
+
+
 def test_what_went_wrong_first_is_raised_where_the_end_cannot_be_noted(store, monkeypatch):
     def full(*_):
         raise RamifyError("the disk is full")

@@ -1,40 +1,30 @@
 """The page in a real browser, on a real project: by keyboard and by mouse, with the server dying in between."""
 
+import json
 import re
-import shutil
+import shlex
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from ramify.project.store.store import Store
+from browsers import Visits, expect, needs_browser, next_question, recorded, saved, shown, started_browser
 from web_projects import HOSTILE, LocalServer, Server, text_project, wide_project
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
-playwright = pytest.importorskip("playwright.sync_api")
-expect = playwright.expect
-expect.set_options(timeout=30_000)  # much longer than it takes: the machine may be busy
-
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+pytestmark = needs_browser
 ITEMS = 60
 SHOWN = "() => document.querySelector('.item-id').innerText + document.querySelector('.crumbs').innerText"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with started_browser() as opened:
         yield opened
-        opened.close()
+
+
+@pytest.fixture
+def visit(browser):
+    with Visits(browser) as visits:
+        yield visits
 
 
 @pytest.fixture
@@ -42,55 +32,6 @@ def server(tmp_path):
     started = LocalServer(text_project(tmp_path / "texts", ITEMS))
     yield started
     started.stop()
-
-
-@pytest.fixture
-def visit(browser):
-    """Opens the page as somebody; at the end, nothing may have gone wrong in the browser."""
-    contexts, troubles = [], []
-
-    def open_page(server, name, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        context.set_default_timeout(60_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
-        page.goto(server.link)
-        page.get_by_label("Your name is kept").fill(name)
-        page.keyboard.press("Enter")
-        expect(page.locator(".question .crumbs")).to_be_visible()
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    # How a request ends whose server is killed depends on when it is.
-    gone = ("net::ERR_CONNECTION", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET_NOT_CONNECTED")
-    assert [one for one in troubles if not any(kind in one for kind in gone)] == []
-
-
-def shown(page):
-    return page.locator(".item-id").inner_text()
-
-
-def saved(page):
-    expect(page.locator("#saved")).to_have_text("Saved")
-
-
-def next_one(page, before):
-    expect(page.locator(".item-id")).not_to_have_text(before)
-    saved(page)
-
-
-def told(server, name):
-    """What the database holds of an annotator: item id, concept and answer of each event, in order."""
-    with Store(server.folder) as store:
-        events = store.events(annotator=name)
-        return [
-            (store.items([one.item])[0].id, store.taxonomy.names[store.number_of[one.concept]], one.answer)
-            for one in events
-        ]
 
 
 def test_the_whole_flow_by_keyboard(visit, server):
@@ -104,13 +45,13 @@ def test_the_whole_flow_by_keyboard(visit, server):
     keys.press("1")
     keys.press("1")
     keys.press("Enter")
-    next_one(page, first)
-    assert told(server, "Kay") == [(first, "cat", "no"), (first, "dog", "yes"), (first, "bird", "no")]
+    next_question(page, first)
+    assert recorded(server, "Kay") == [(first, "cat", "no"), (first, "dog", "yes"), (first, "bird", "no")]
 
     second = shown(page)
     keys.press("Space")
-    next_one(page, second)
-    assert told(server, "Kay")[3:] == [(second, name, "skip") for name in ("cat", "dog", "bird")]
+    next_question(page, second)
+    assert recorded(server, "Kay")[3:] == [(second, name, "skip") for name in ("cat", "dog", "bird")]
 
     third = shown(page)
     keys.press("Enter")  # none of them, though every animal is one of these
@@ -118,8 +59,8 @@ def test_the_whole_flow_by_keyboard(visit, server):
     keys.press("Escape")
     expect(page.locator(".doubt")).to_have_count(0)
     keys.press("w")
-    next_one(page, third)
-    assert told(server, "Kay")[6:] == [(third, "animal", "no")]
+    next_question(page, third)
+    assert recorded(server, "Kay")[6:] == [(third, "animal", "no")]
 
     keys.press("u")
     expect(page.locator(".item-id")).to_have_text(third)
@@ -129,7 +70,7 @@ def test_the_whole_flow_by_keyboard(visit, server):
     expect(page.locator(".item-id")).to_have_text(first)
     expect(page.get_by_role("button", name="dog", pressed=True)).to_be_visible()
     saved(page)
-    assert Counter(answer for *_, answer in told(server, "Kay"))["undo"] == 7
+    assert Counter(answer for *_, answer in recorded(server, "Kay"))["undo"] == 7
 
     keys.press("m")
     expect(page.locator(".question.single .crumbs")).to_be_visible()
@@ -140,7 +81,7 @@ def test_the_whole_flow_by_keyboard(visit, server):
         keys.press(key)
         page.wait_for_function(f"before => ({SHOWN})() !== before", arg=before)
         saved(page)
-        assert told(server, "Kay")[-1] == (*entry, answer)
+        assert recorded(server, "Kay")[-1] == (*entry, answer)
 
     keys.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
@@ -149,7 +90,7 @@ def test_the_whole_flow_by_keyboard(visit, server):
     expect(page.get_by_role("dialog")).to_have_count(0)
     keys.press("g")
     expect(page.locator(".question .guess")).to_have_text("no guess yet")
-    assert len([one for one in told(server, "Kay") if one[2] != "undo"]) == 9
+    assert len([one for one in recorded(server, "Kay") if one[2] != "undo"]) == 9
     keys.press("b")
     expect(page.locator("#browse .found").first).to_be_visible()
     keys.press("a")
@@ -170,8 +111,8 @@ def test_every_control_can_be_reached_and_pressed_by_tab(visit, server):
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_contain_text("Save 2 yes, 1 no")
     page.keyboard.press("Enter")
-    next_one(page, first)
-    assert [answer for *_, answer in told(server, "Tabitha")] == ["yes", "yes", "no"]
+    next_question(page, first)
+    assert [answer for *_, answer in recorded(server, "Tabitha")] == ["yes", "yes", "no"]
 
 
 def test_the_whole_flow_by_mouse(visit, server):
@@ -179,11 +120,11 @@ def test_the_whole_flow_by_mouse(visit, server):
     first = shown(page)
     page.locator(".question").get_by_role("button", name="bird").click()
     page.keyboard.press("Enter")  # a click does not take the keys away
-    next_one(page, first)
-    assert told(server, "Max") == [(first, "cat", "no"), (first, "dog", "no"), (first, "bird", "yes")]
+    next_question(page, first)
+    assert recorded(server, "Max") == [(first, "cat", "no"), (first, "dog", "no"), (first, "bird", "yes")]
     second = shown(page)
     page.get_by_role("button", name="Skip").click()
-    next_one(page, second)
+    next_question(page, second)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".item-id")).to_have_text(second)
     saved(page)
@@ -191,7 +132,7 @@ def test_the_whole_flow_by_mouse(visit, server):
     expect(page.locator(".question.single")).to_be_visible()
     page.get_by_role("button", name="Yes y").click()
     saved(page)
-    assert told(server, "Max")[-1][2] == "yes"
+    assert recorded(server, "Max")[-1][2] == "yes"
 
     # The strip: the newest first; click one and change it.
     expect(page.locator(".past")).to_have_count(3)
@@ -200,7 +141,7 @@ def test_the_whole_flow_by_mouse(visit, server):
     row = box.get_by_role("row", name=re.compile("animal > dog"))
     row.get_by_role("button", name="Yes", exact=True).click()
     expect(row.get_by_role("button", name="Yes", pressed=True)).to_be_visible()
-    assert told(server, "Max")[-1] == (first, "dog", "yes")
+    assert recorded(server, "Max")[-1] == (first, "dog", "yes")
     page.keyboard.press("Escape")
     expect(page.locator(".past")).to_have_count(4)
 
@@ -212,7 +153,7 @@ def test_undo_after_a_reload(visit, server):
         seen.append(shown(page))
         page.keyboard.press("1")
         page.keyboard.press("Enter")
-        next_one(page, seen[-1])
+        next_question(page, seen[-1])
     page.reload()
     expect(page.locator(".question .crumbs")).to_be_visible()
     for before in reversed(seen):
@@ -221,7 +162,7 @@ def test_undo_after_a_reload(visit, server):
         saved(page)
     page.keyboard.press("u")
     expect(page.locator("#live")).to_have_text("There is nothing left to undo.")
-    events = Counter(answer for *_, answer in told(server, "Uma"))
+    events = Counter(answer for *_, answer in recorded(server, "Uma"))
     assert events == {"yes": 3, "no": 6, "undo": 9}
 
 
@@ -238,7 +179,7 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(visit, tmp_path):
             page.keyboard.press("Enter")
 
         answer()
-        next_one(page, seen[-1])
+        next_question(page, seen[-1])
         expect(page.locator("#question")).to_have_attribute("data-ready", "2")
         server.kill()
         for _ in range(2):  # the questions at hand are answered all the same
@@ -248,7 +189,7 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(visit, tmp_path):
         server.start()
         saved(page)
         answer()
-        next_one(page, seen[-1])
+        next_question(page, seen[-1])
         server.kill()
         answer()
         expect(page.locator("#saved")).to_have_text("Retrying · 1 kept here")
@@ -259,12 +200,12 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(visit, tmp_path):
         page.keyboard.press("u")
         expect(page.locator(".item-id")).to_have_text(seen[-1])
         saved(page)
-        answers = [(item, concept, said) for item, concept, said in told(server, "Kim") if said != "undo"]
+        answers = [(item, concept, said) for item, concept, said in recorded(server, "Kim") if said != "undo"]
         expected = [
             (item, concept, "yes" if concept == "bird" else "no") for item in seen for concept in ("cat", "dog", "bird")
         ]
         assert sorted(answers) == sorted(expected)
-        assert len(told(server, "Kim")) == len(expected) + 3
+        assert len(recorded(server, "Kim")) == len(expected) + 3
     finally:
         server.kill()
 
@@ -279,7 +220,7 @@ def test_two_annotators_at_once(visit, server):
             expect(page.locator(".item-id")).not_to_have_text(before)
     for page in pages.values():
         saved(page)
-    items = {name: {item for item, *_ in told(server, name)} for name in pages}
+    items = {name: {item for item, *_ in recorded(server, name)} for name in pages}
     assert [len(found) for found in items.values()] == [4, 4]
     assert not items["Ann"] & items["Ben"]
 
@@ -298,7 +239,7 @@ def test_the_grid(visit, server):
     page.keyboard.press("Enter")
     expect(page.locator(".tile[aria-pressed=true]")).to_have_count(0)
     saved(page)
-    answers = told(server, "Gil")
+    answers = recorded(server, "Gil")
     assert [answer for *_, answer in answers] == ["yes" if place in (1, 5, 11) else "no" for place in range(12)]
     assert {name for _, name, _ in answers} == {concept}
     page.keyboard.press("u")
@@ -319,7 +260,7 @@ def test_browsing_and_review(visit, server):
     expect(card).to_contain_text("annotated")
     card.get_by_role("button", name="Why?").click()
     expect(card.locator(".reasons")).to_contain_text("Bo said yes")
-    assert told(server, "Bo") == [("text-43", "dog", "yes")]
+    assert recorded(server, "Bo") == [("text-43", "dog", "yes")]
     page.get_by_label("State").select_option("no")
     expect(page.locator("#browse .count")).to_have_text("No item fits these filters.")
 
@@ -373,34 +314,6 @@ def test_texts_are_never_markup(visit, server):
     assert page.title() == "texts · Ramify"
 
 
-@pytest.mark.parametrize("mode", ["Group", "Single", "Grid"])
-def test_phone_width(visit, server, mode):
-    page = visit(server, "Pia", viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
-    page.get_by_role("button", name=mode, exact=True).tap()
-    expect(page.locator(".question .crumbs")).to_be_visible()
-    saved(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    small = page.evaluate(
-        """() => [...document.querySelectorAll("button")].filter((one) => one.offsetParent)
-            .filter((one) => one.offsetHeight < 44 || one.offsetWidth < 44).map((one) => one.outerHTML)"""
-    )
-    assert small == []
-    for name in ("Browse", "Review"):
-        page.get_by_role("button", name=name).tap()
-        page.wait_for_timeout(300)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(visit, server, scheme):
-    page = visit(server, "Dee", color_scheme=scheme)
-    page.keyboard.press("1")
-    found = page.evaluate(Path(__file__).with_name("contrasts.js").read_text())
-    assert len(found) > 30
-    assert [one for one in found if one["contrast"] < 4.5] == []
-    assert (page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 20, 18)") == (scheme == "dark")
-
-
 def test_more_children_than_keys_and_a_token(visit, tmp_path):
     server = Server(wide_project(tmp_path / "wide"), token="a-token-of-some-length")
     assert server.start().endswith("/?token=a-token-of-some-length")
@@ -416,7 +329,7 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
         expect(page.locator(".choice[aria-pressed=true]")).to_have_count(2)
         page.keyboard.press("Enter")
         saved(page)
-        yes = [name for _, name, answer in told(server, "Wes") if answer == "yes"]
+        yes = [name for _, name, answer in recorded(server, "Wes") if answer == "yes"]
         assert yes == ["colour number 26", "colour number 39"]
         page.goto(server.link.split("?")[0])  # the cookie is enough from now on
         expect(page.locator(".question .crumbs")).to_be_visible()
@@ -424,9 +337,19 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
         server.kill()
 
 
-def test_the_docs_are_drawn_from_the_specification(visit, server):
+def test_the_docs_explain_and_their_examples_run(visit, server):
     page = visit(server, "Doc")
     page.goto(f"{server.link}docs")
-    expect(page.locator("details.card")).to_have_count(13)
-    page.get_by_text("/api/answers").click()
-    expect(page.locator("details[open]")).to_contain_text("settles")
+    assert page.locator("script").count() == 0
+    examples = page.locator("pre").all_inner_texts()
+    assert len(examples) == 4
+    for example in examples:
+        command, address, *more = shlex.split(example)
+        assert command == "curl"
+        sent = json.loads(more[more.index("-d") + 1]) if more else None
+        link = server.link + address.removeprefix("127.0.0.1:8000/")
+        reply = page.request.get(link) if sent is None else page.request.post(link, data=sent)
+        assert reply.ok, example
+    described = page.get_by_role("link", name="openapi.json").get_attribute("href")
+    specification = page.request.get(server.link + described.removeprefix("/")).json()
+    assert set(specification["paths"]) >= {"/api/next", "/api/answers", "/api/undo", "/api/status"}

@@ -1,7 +1,9 @@
 """The HTTP API: what it does, what it refuses, and that nothing makes it stumble."""
 
 import json
+import re
 import threading
+import urllib.request
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,6 +12,7 @@ import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
+from schemathesis.checks import response_schema_conformance, status_code_conformance
 
 from ramify import RamifyError
 from ramify.project.live.service import Service
@@ -112,7 +115,9 @@ class TestLooking:
         rain = next(one["concept"] for one in client.get("/api/taxonomy").json() if one["name"] == "rain")
         why = client.get("/api/why", params={"item": item, "concept": rain}).json()
         assert why["state"] == "no"
-        assert any("weather" in reason for reason in why["reasons"])
+        weather = next(one["concept"] for one in client.get("/api/taxonomy").json() if one["name"] == "weather")
+        deduced = {"kind": "deduction", "rule": "parent-irrelevant", "concept": weather, "path": "weather"}
+        assert why["reasons"] == [deduced]
 
     def test_what_people_should_look_at_again(self, client):
         by_name = {one["name"]: one["concept"] for one in client.get("/api/taxonomy").json()}
@@ -192,7 +197,8 @@ class TestHostileRequests:
                 yield b" " * (MOST_BYTES // 32)
 
         assert client.post("/api/next", content=in_parts(), headers=as_json).status_code == 413
-        assert client.post("/api/next", json={"annotator": "a" * 65}).status_code == 422
+        assert client.post("/api/next", json={"annotator": "a" * 101}).status_code == 422
+        assert client.post("/api/next", json={"annotator": "a" * 100}).status_code == 200
         assert client.get("/api/browse", params={"query": "a" * 201}).status_code == 422
         many = [{"item": 0, "concept": 1, "answer": "no"}] * 2001
         assert say(client, "too-many-1", "Mallory", many).status_code == 422
@@ -401,7 +407,8 @@ def test_answers_from_many_threads(app, service):
     assert len({(event.item, event.concept) for event in written}) == len(written) > 0
 
 
-def test_no_request_makes_it_stumble(app):
+def test_every_response_fits_its_description(app):
+    """With requests that fit theirs and requests that do not: never a 500, and never more or less than described."""
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     operations = [found.ok() for found in schema.get_all_operations()]
     assert len(operations) == 13
@@ -417,5 +424,69 @@ def test_no_request_makes_it_stumble(app):
         def hold(case):
             response = case.call()
             assert response.status_code < 500, response.text
+            case.validate_response(response, checks=[response_schema_conformance, status_code_conformance])
 
         hold()
+
+
+def test_a_real_life_fits_its_description(tmp_path):
+    """Not only what random requests reach: questions, answers, reasons, reviews of a project that was answered."""
+    with Service(text_project(tmp_path / "texts"), background=False) as service:
+        live_a_real_life(create_app(service, hosts=("testserver", "localhost")))
+
+
+def live_a_real_life(app):
+    client = TestClient(app)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    by_name = {one["name"]: one["concept"] for one in client.get("/api/taxonomy").json()}
+
+    def call(method, path, **sent):
+        operation = schema[path][method]
+        case = operation.Case(**sent)
+        response = case.call()
+        case.validate_response(response, checks=[response_schema_conformance, status_code_conformance])
+        assert response.status_code == 200, response.text
+        return json.loads(response.content)
+
+    for mode in ("group", "single", "grid"):
+        (task,) = call("POST", "/api/next", body={"annotator": f"Real {mode}", "mode": mode})
+        sent = {"key": f"real-life-{mode}", "annotator": f"Real {mode}", "answers": answers_to(task, "yes")}
+        assert call("POST", "/api/answers", body=sent)["saved"] == len(task["entries"])
+        entry = task["entries"][0]
+        why = call("GET", "/api/why", query={"item": entry["item"], "concept": entry["concept"]})
+        assert why["reasons"][0]["kind"] == "answer"
+        call("GET", "/api/history", query={"annotator": f"Real {mode}"})
+        undone = call("POST", "/api/undo", body={"key": f"real-undo-{mode}", "annotator": f"Real {mode}"})
+        assert {one["answer"] for one in undone["undone"]} == {"yes"}
+    torn = {"item": 3, "concept": by_name["rain"], "answer": "yes"}  # which is no weather
+    call("POST", "/api/answers", body={"key": "contradiction", "annotator": "Ada", "answers": [torn]})
+    why = call("GET", "/api/why", query={"item": 3, "concept": by_name["rain"]})
+    assert [reason["kind"] for reason in why["reasons"]] == ["answer", "contradiction"]
+    call("GET", "/api/review")
+    assert call("GET", "/api/status")["items"] == 30
+    assert call("GET", "/api/browse", query={"concept": by_name["cat"], "state": "unknown"})["total"] > 0
+    call("POST", "/api/undo", body={"key": "no-contradiction", "annotator": "Ada"})
+
+
+@pytest.mark.parametrize("entry", [{"item": "1"}, {"item": 1.0}, {"item": True}, {"concept": "1"}])
+def test_a_number_is_a_number(client, entry):
+    good = {"item": 1, "concept": 1, "answer": "no"}
+    assert say(client, "number-or-not", "Ada", [{**good, **entry}]).status_code == 422
+
+
+@pytest.mark.parametrize(("name", "status"), [("Ada L.", 200), ("עדה", 200), (" Ada ", 200), (" ", 422), ("a\nb", 422)])
+def test_the_description_allows_the_names_that_the_service_allows(app, client, name, status):
+    pattern = app.openapi()["components"]["schemas"]["Wanted"]["properties"]["annotator"]["pattern"]
+    assert client.post("/api/next", json={"annotator": name}).status_code == status
+    assert bool(re.search(pattern, name)) == (status == 200)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "127.0.0.1", "localhost"])
+def test_the_address_that_is_printed_is_answered(tmp_path, host):
+    """127.0.0.2 was printed once, and then refused."""
+    server = Server(text_project(tmp_path / "project", 3), host=host)
+    try:
+        with urllib.request.urlopen(f"{server.start()}api/status", timeout=60) as response:
+            assert json.load(response)["items"] == 3
+    finally:
+        server.kill()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -230,11 +231,20 @@ class Taxonomy:
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, concept in enumerate(self.concepts):
             for name in (concept.name, *concept.aliases):
-                found.setdefault(name, []).append(number)
-        return found
+                numbers.setdefault(name, []).append(number)
+        return numbers
+
+    def called(self, name: str) -> list[int]:
+        """The concepts that may be meant: by a full path one, by a name or alias all that bear it.
+
+        >>> taxonomy = Taxonomy({"fruit": ["orange"], "colour": ["orange"]})
+        >>> taxonomy.called("fruit > orange"), taxonomy.called("orange"), taxonomy.called("blue")
+        ([0], [0, 1], [])
+        """
+        return [self._by_path[name]] if name in self._by_path else self._by_name.get(name, [])
 
     def index(self, concept: ConceptRef) -> int:
         """The number of a concept given as number, full path, name or alias.
@@ -252,15 +262,13 @@ class Taxonomy:
         if not isinstance(concept, str | tuple | list):
             raise RamifyError(f"a concept is given by number, name or path, not as {concept!r}")
         wanted = concept if isinstance(concept, str) else ARROW.join(concept)
-        if wanted in self._by_path:
-            return self._by_path[wanted]
-        found = self._by_name.get(wanted, [])
-        if len(found) > 1:
-            paths = " or ".join(repr(self.path(number)) for number in found)
-            raise RamifyError(f"{len(found)} concepts are called {wanted!r}: write its path, {paths}")
-        if not found:
+        meant = self.called(wanted)
+        if len(meant) > 1:
+            paths = " or ".join(repr(self.path(number)) for number in meant)
+            raise RamifyError(f"{len(meant)} concepts are called {wanted!r}: write its path, {paths}")
+        if not meant:
             raise RamifyError(f"there is no concept {wanted!r} in the taxonomy: its roots are {self._some_roots()}")
-        return found[0]
+        return meant[0]
 
     def indices(self, concepts: ConceptRef | Iterable[ConceptRef]) -> Index:
         """The numbers of many concepts, given as an array of numbers or as names.
@@ -282,6 +290,17 @@ class Taxonomy:
         return ", ".join(names) + (", ..." if len(self.roots) > 5 else "")
 
     # -- change ------------------------------------------------------------------------------------------------------
+
+    def not_exhaustive(self) -> "Taxonomy":
+        """The same concepts with the same numbers, none of them declared exhaustive.
+
+        >>> Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}}).not_exhaustive().to_dict()
+        {'animal': {'children': {'cat': None, 'dog': None}}}
+        """
+        taxonomy = copy(self)
+        taxonomy.concepts = tuple(replace(concept, exhaustive=False) for concept in self.concepts)
+        vars(taxonomy).pop("exhaustive", None)  # what is cached of the old ones
+        return taxonomy
 
     def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> tuple["Taxonomy", Index]:
         """Refine a fine concept: the new taxonomy, and the new number of each old concept (for ``Labels.migrate``).

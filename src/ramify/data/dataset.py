@@ -86,14 +86,19 @@ class Dataset:
         """Read an .npz bundle or a folder that ``save`` wrote.
 
         A bundle stores no coarse labels: a coarse concept is relevant where any of its fine ones is, so its children
-        are declared exhaustive; ``exhaustive=False`` is the paper's own setting, where only irrelevance is deduced.
+        are declared exhaustive; a folder holds what was declared when it was saved. ``exhaustive=False`` is the
+        paper's own setting for both, where only irrelevance is deduced.
         """
         path = Path(path)
         if path.is_dir():
-            return cls._load_folder(path)
+            data = cls._load_folder(path)
+            taxonomy = data.labels.taxonomy
+            if exhaustive or not taxonomy.exhaustive.any():
+                return data
+            return data.with_labels(data.labels.migrate(taxonomy.not_exhaustive(), np.arange(len(taxonomy))))
         if path.suffix != ".npz":
-            found = "is no .npz bundle" if path.exists() else "does not exist"
-            raise RamifyError(f"{path} {found}: give an .npz bundle or a folder that Ramify saved")
+            wrong = "is no .npz bundle" if path.exists() else "does not exist"
+            raise RamifyError(f"{path} {wrong}: give an .npz bundle or a folder that Ramify saved")
         try:
             return cls(**read_bundle(path, exhaustive))
         except RamifyError as error:

@@ -39,10 +39,7 @@ def benchmark(dataset: Dataset, *, ratio: float | None = None, warm: int | None 
     """
     if (ratio is None) == (warm is None):
         raise RamifyError("give the size of the warm set either as ratio, log2(M / (M + N)), or as warm, a number")
-    items, concepts = as_dataset(dataset).labels.unknown()
-    if len(items):
-        entry = f"item {dataset.ids[items[0]]}, concept {dataset.labels.taxonomy.path(concepts[0])!r}"
-        raise RamifyError(f"a benchmark needs fully known labels, and {len(items)} entries are unknown, first {entry}")
+    _check_known(as_dataset(dataset))
     split = dataset.split
     if split is None or not (split == TEST).any():
         split = np.full(len(dataset), TRAIN)
@@ -69,6 +66,22 @@ def benchmark(dataset: Dataset, *, ratio: float | None = None, warm: int | None 
         dataset.take(np.sort(validation)),
         dataset.take(np.flatnonzero(split == TEST)),
     )
+
+
+def _check_known(dataset: Dataset) -> None:
+    """Fine labels are what is judged by, and coarse ones are all that a learner may see of the pool."""
+    labels, taxonomy = dataset.labels, dataset.labels.taxonomy
+    items, concepts = labels.unknown()
+    if len(items):
+        entry = f"item {dataset.ids[items[0]]}, concept {taxonomy.path(concepts[0])!r}"
+        raise RamifyError(f"a benchmark needs fully known labels, and {len(items)} entries are unknown, first {entry}")
+    items, places = np.nonzero(labels.states(concepts=taxonomy.roots) == UNKNOWN)
+    if len(items):
+        entry = f"item {dataset.ids[items[0]]}, concept {taxonomy.names[taxonomy.roots[places[0]]]!r}"
+        raise RamifyError(
+            f"a benchmark needs coarse labels, and {len(items)} of them are unknown, first {entry}: give them with "
+            "Labels(taxonomy, coarse), or declare the concepts exhaustive if no fine one means no coarse one"
+        )
 
 
 def _hidden(truth: Labels, warm: Index) -> Labels:

@@ -1,1 +1,1 @@
-"""The embedded demo: pictures drawn on the spot, with the labels that they were drawn by."""
+"""The embedded demo: pictures drawn on the spot (icons, scenes), with the labels that they were drawn by."""

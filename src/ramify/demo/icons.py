@@ -24,7 +24,7 @@ def mix(colour: Colour, other: Colour, share: float) -> Colour:
     >>> mix((0, 0, 0), (200, 100, 0), 0.5)
     (100, 50, 0)
     """
-    red, green, blue = (round(one + (two - one) * share) for one, two in zip(colour, other, strict=True))
+    red, green, blue = (round(own + (its - own) * share) for own, its in zip(colour, other, strict=True))
     return red, green, blue
 
 

@@ -25,10 +25,10 @@ class Source(IntEnum):
     @classmethod
     def asserting(cls, source: "Source | str") -> "Source":
         """The source of an assertion, by itself or by name."""
-        found = ASSERTING.get(source) if isinstance(source, str | int) else None
-        if found is None:
+        asserting = ASSERTING.get(source) if isinstance(source, str | int) else None
+        if asserting is None:
             raise RamifyError(f"the source of an assertion is 'annotated' or 'imported', not {source!r}")
-        return found
+        return asserting
 
 
 ASSERTING = {name: s for s in (Source.IMPORTED, Source.ANNOTATED) for name in (s, s.name.lower())}

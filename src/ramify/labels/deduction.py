@@ -52,15 +52,15 @@ def trees(taxonomy: Taxonomy) -> tuple[Tree, ...]:
      Tree(first=3, parents=(-1,), children={}, exhaustive=[]))
     """
     position = np.argsort(taxonomy.preorder)
-    found = []
+    forest = []
     for root in taxonomy.roots:
         members = [root, *taxonomy.descendants(root)]
         first = int(position[root])
         below = [(position[taxonomy.children(member)] - first).tolist() for member in members]
         children = {number: listed for number, listed in enumerate(below) if listed}
         parents = (-1, *(int(position[taxonomy.parent(member)]) - first for member in members[1:]))
-        found.append(Tree(first, parents, children, [n for n in children if taxonomy.exhaustive[members[n]]]))
-    return tuple(found)
+        forest.append(Tree(first, parents, children, [n for n in children if taxonomy.exhaustive[members[n]]]))
+    return tuple(forest)
 
 
 def settle(tree: Tree, yes: list[Bits], no: list[Bits]) -> tuple[list[Bits], list[Bits], list[Bits]]:

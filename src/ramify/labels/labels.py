@@ -169,11 +169,11 @@ class Labels:
         (array([1, 1]), array([0, 1]))
         """
         chosen = self._items(items)
-        found = [(np.empty(0, np.intp), np.empty(0, np.intp))]
+        entries = [(np.empty(0, np.intp), np.empty(0, np.intp))]
         for part in self._chunks(chosen):
             owners, concepts = np.nonzero(self.states(part) == UNKNOWN)
-            found.append((part[owners], concepts))
-        owners, concepts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            entries.append((part[owners], concepts))
+        owners, concepts = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         return owners, concepts
 
     def warm_items(self) -> Index:
@@ -212,12 +212,12 @@ class Labels:
         """
         chosen = self._items(items)
         owners, positions, bits = self._store.asserted(chosen).cells(self._store.forest)
-        found = [np.empty((0, 3), np.intp)]
+        asserted = [np.empty((0, 3), np.intp)]
         for source in (Source.IMPORTED, Source.ANNOTATED):
             said = bits >> shift_of(source) & 0b11
             where = np.flatnonzero(said)
-            found.append(np.column_stack([where, said[where] == 2, np.full(len(where), source)]))
-        where, values, sources = np.concatenate(found).T
+            asserted.append(np.column_stack([where, said[where] == 2, np.full(len(where), source)]))
+        where, values, sources = np.concatenate(asserted).T
         order = np.lexsort((sources, positions[where], owners[where]))
         return Assertions(
             chosen[owners[where]][order],
@@ -229,7 +229,7 @@ class Labels:
     def contradictions(self) -> list[Contradiction]:
         """All contradictions, one for each item and tree that has any."""
         in_tree = np.array(self._store.tree_of)[self._position]
-        found: dict[tuple[int, int], list[tuple[str, int, Source]]] = {}
+        torn_trees: dict[tuple[int, int], list[tuple[str, int, Source]]] = {}
         for part in self._chunks(np.arange(len(self))):
             owners, _, cells = self._store.stored(part)
             torn = np.union1d(
@@ -239,8 +239,9 @@ class Labels:
             for item, concept, value, source in zip(*said, strict=True):
                 if self._block(item, concept)[0, 0] & cell.HELD:
                     key = (int(item), int(in_tree[concept]))
-                    found.setdefault(key, []).append((self.taxonomy.path(concept), int(value), Source(source)))
-        return [Contradiction(item, tuple(sorted(said, key=lambda one: -one[1]))) for (item, _), said in found.items()]
+                    torn_trees.setdefault(key, []).append((self.taxonomy.path(concept), int(value), Source(source)))
+        relevant_first = (sorted(said, key=lambda assertion: -assertion[1]) for said in torn_trees.values())
+        return [Contradiction(item, tuple(said)) for (item, _), said in zip(torn_trees, relevant_first, strict=True)]
 
     # -- telling what is known ---------------------------------------------------------------------------------------
 

@@ -1,13 +1,21 @@
-"""Readers: every source of data becomes a Dataset. A new source is one file here and one line in READERS."""
+"""Readers: every source of data becomes a Dataset. A new source is one file and one line in READERS."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from ramify.data import Dataset
 from ramify.demo import scenes
 from ramify.errors import RamifyError
 
-READERS: dict[str, Callable[..., Dataset]] = {"scenes": scenes.read}
+
+class Reader(Protocol):
+    """A source of data."""
+
+    def __call__(self, count: int = ..., *, exhaustive: bool) -> Dataset:
+        """The first so many items, or as many as the source has when nobody says how many."""
+
+
+READERS: dict[str, Reader] = {"scenes": scenes.read}
 """Sources that have a name instead of a path; ``name:500`` asks for 500 items."""
 
 
@@ -18,10 +26,10 @@ def read(source: str | Path, *, exhaustive: bool = True) -> Dataset:
     8
     """
     name, _, count = str(source).partition(":")
-    if name in READERS and not Path(source).exists():
-        if not count:
-            return READERS[name](exhaustive=exhaustive)
-        if not count.isdecimal() or not int(count):
-            raise RamifyError(f"{source}: after {name}: comes the number of items, for example {name}:500")
-        return READERS[name](int(count), exhaustive=exhaustive)
-    return Dataset.load(source, exhaustive=exhaustive)
+    if name not in READERS or Path(source).exists():
+        return Dataset.load(source, exhaustive=exhaustive)
+    if not count:
+        return READERS[name](exhaustive=exhaustive)
+    if not count.isdecimal() or not int(count):
+        raise RamifyError(f"{source}: after {name}: comes the number of items, for example {name}:500")
+    return READERS[name](int(count), exhaustive=exhaustive)

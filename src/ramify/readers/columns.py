@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ramify.errors import RamifyError
-from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN
+from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, WORDS
 from ramify.readers.rows import NAMELESS, Rows, as_text, is_empty
 from ramify.taxonomy import Taxonomy
 
 PICTURE_COLUMNS = ("picture", "image", "path")
 LABEL_COLUMNS = ("labels", "coarse_labels", "fine_labels")
 VALUES = {
-    **dict.fromkeys(["1", "yes", "y", "true", "t"], RELEVANT),
-    **dict.fromkeys(["0", "no", "n", "false", "f"], IRRELEVANT),
+    **dict.fromkeys([WORDS[RELEVANT], "1", "y", "true", "t"], RELEVANT),
+    **dict.fromkeys([WORDS[IRRELEVANT], "0", "n", "false", "f"], IRRELEVANT),
+    **dict.fromkeys([WORDS[UNKNOWN], "-1", "?"], UNKNOWN),
 }
-UNKNOWN_WORDS = ("-1", "?", "unknown")
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ def yes_or_no(value: Any) -> int | None:
     """
     if is_empty(value):
         return UNKNOWN
-    word = (as_text(value) or "").lower()
-    return UNKNOWN if word in UNKNOWN_WORDS else VALUES.get(word)
+    return VALUES.get((as_text(value) or "").lower())
 
 
 @dataclass
@@ -81,11 +80,7 @@ class Roles:
         return roles
 
     def _add_label_column(self, rows: Rows, taxonomy: Taxonomy, name: str) -> None:
-        try:
-            number = taxonomy.index(name)
-        except RamifyError as error:
-            if "concepts are called" in str(error):
-                raise RamifyError(f"{rows.path}, column {name!r}: {error}") from None
+        if not taxonomy.called(name):
             if not name.startswith(NAMELESS) and _looks_like_labels(rows.columns[name]):
                 known = [*taxonomy.names, *map(taxonomy.path, range(len(taxonomy)))]
                 close = difflib.get_close_matches(name, known, n=1)
@@ -93,9 +88,13 @@ class Roles:
                 raise RamifyError(
                     f"{rows.path}, column {name!r}: it holds yes and no, but no concept has this name: "
                     f"{meant}, or say --ignore {name!r}"
-                ) from None
+                )
             self.ignored.append(name)
             return
+        try:
+            number = taxonomy.index(name)
+        except RamifyError as error:
+            raise RamifyError(f"{rows.path}, column {name!r}: {error}") from None
         if number in self.concepts:
             raise RamifyError(
                 f"{rows.path}: the columns {self.concepts[number]!r} and {name!r} are both "

@@ -29,24 +29,22 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
     """
     folder, layout = Path(folder), layout or Layout()
     endings = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
-    found = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.suffix.lower() in endings)
-    found = [path for path in found if not any(part.startswith(".") for part in path.parts)]
-    if not found:
+    pictures = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.suffix.lower() in endings)
+    pictures = [path for path in pictures if not any(part.startswith(".") for part in path.parts)]
+    if not pictures:
         raise RamifyError(f"{folder}: there is no picture in this folder: give the folder that holds them")
-    ids = [path.as_posix() for path in found]
+    ids = [path.as_posix() for path in pictures]
     coarse = np.full((len(ids), len(taxonomy.roots)), UNKNOWN, np.int8)
     place = {root: number for number, root in enumerate(taxonomy.roots.tolist())}
     ignored: dict[str, None] = {}
     finer: list[tuple[int, int]] = []
-    for number, path in enumerate(found):
-        shown = []
-        for name in path.parent.parts:
-            try:
-                shown.append(taxonomy.index(name))
-            except RamifyError as error:
-                if "concepts are called" in str(error):
-                    raise RamifyError(f"{folder / path.parent}: {error}") from None
-                ignored[name] = None
+    for number, path in enumerate(pictures):
+        named = [name for name in path.parent.parts if taxonomy.called(name)]
+        ignored.update(dict.fromkeys(name for name in path.parent.parts if name not in named))
+        try:
+            shown = taxonomy.indices(named).tolist()
+        except RamifyError as error:
+            raise RamifyError(f"{folder / path.parent}: {error}") from None
         if shown and not layout.partial:
             coarse[number] = IRRELEVANT
         for concept in shown:

@@ -136,7 +136,7 @@ def _read_csv(path: Path) -> Rows:
     header_fields = next(lines, (0, []))[1]
     names = [name.strip() or f"{NAMELESS} {place}" for place, name in enumerate(header_fields, start=1)]
     _check_unique(path, names)
-    found: list[list[str]] = []
+    records: list[list[str]] = []
     numbers: list[int] = []
     for number, fields in lines:
         if not fields:
@@ -146,9 +146,9 @@ def _read_csv(path: Path) -> Rows:
                 f"{path}, row {number}: {len(fields)} fields for {len(names)} columns: the row is cut off, or a text "
                 f"that contains {delimiter!r} is not in quotes"
             )
-        found.append(fields)
+        records.append(fields)
         numbers.append(number)
-    columns = zip(*found, strict=True) if found else [()] * len(names)
+    columns = zip(*records, strict=True) if records else [()] * len(names)
     return Rows(path, dict(zip(names, map(list, columns), strict=True)), numbers)
 
 
@@ -176,7 +176,7 @@ def _read_jsonl(path: Path) -> Rows:
         if not line.strip():
             continue
         try:
-            found = json.loads(line, object_pairs_hook=_once)
+            content = json.loads(line, object_pairs_hook=_once)
         except RamifyError as error:
             raise RamifyError(f"{path}, row {number}: {error}") from None
         except (ValueError, RecursionError):
@@ -184,23 +184,23 @@ def _read_jsonl(path: Path) -> Rows:
             raise RamifyError(f"{path}, row {number}: this is not valid JSON: {hint}") from None
         if "\\ud" in line.lower():  # half of a character, which no file can hold
             try:
-                json.dumps(found, ensure_ascii=False).encode()
+                json.dumps(content, ensure_ascii=False).encode()
             except UnicodeEncodeError:
                 raise RamifyError(f"{path}, row {number}: it holds half of a character (\\ud...): mend it") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise RamifyError(f'{path}, row {number}: each line is an object such as {{"id": "a", "text": "..."}}')
-        objects.append(found)
+        objects.append(content)
         numbers.append(number)
-    names = dict.fromkeys(name for found in objects for name in found)
-    return Rows(path, {name: [found.get(name) for found in objects] for name in names}, numbers)
+    names = dict.fromkeys(name for row in objects for name in row)
+    return Rows(path, {name: [row.get(name) for row in objects] for name in names}, numbers)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         names = [name for name, _ in pairs]
         raise RamifyError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice: keep one")
-    return found
+    return content
 
 
 def _read_parquet(path: Path) -> Rows:

@@ -63,16 +63,16 @@ def _ids(rows: Rows, column: str) -> list[str]:
     ids: list[str] = []
     first: dict[str, int] = {}
     for row, value in enumerate(rows.columns[column]):
-        found = as_text(value)
-        if found is None or isinstance(value, bool | bytes | list | dict):
-            wrong = "the id is missing" if found is None else f"{value!r} is no id"
+        name = as_text(value)
+        if name is None or isinstance(value, bool | bytes | list | dict):
+            wrong = "the id is missing" if name is None else f"{value!r} is no id"
             raise RamifyError(f"{rows.where(row, column)}: {wrong}: give every item its own")
-        if first.setdefault(found, row) != row:
+        if first.setdefault(name, row) != row:
             raise RamifyError(
-                f"{rows.where(row, column)}: the id {found!r} stands in row {rows.numbers[first[found]]} already: "
+                f"{rows.where(row, column)}: the id {name!r} stands in row {rows.numbers[first[name]]} already: "
                 "ids must be unique"
             )
-        ids.append(found)
+        ids.append(name)
     return ids
 
 

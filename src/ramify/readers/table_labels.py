@@ -132,27 +132,21 @@ class LabelReading:
         text = as_text(cell)
         if text is None:
             return []
-        if self._found(text) is not None or (text[0] in DENIED and self._found(text[1:].strip()) is not None):
+        if self._is_concept(text) or (text[0] in DENIED and self._is_concept(text[1:].strip())):
             return [text]
         if text.lower() == "none":
             return []
         return split_names(text, self.layout.separator)
 
     def _concept(self, row: int, column: str, name: str) -> tuple[int, int]:
-        number = self._found(name)
-        if number is not None:
-            return number, RELEVANT
-        denied = name[:1] in DENIED
+        denied = name[:1] in DENIED and not self._is_concept(name)
         try:
             return self.taxonomy.index(name[1:].strip() if denied else name), IRRELEVANT if denied else RELEVANT
         except RamifyError as error:
             raise RamifyError(f"{self.rows.where(row, column)}: {error}") from None
 
-    def _found(self, name: str) -> int | None:
-        try:
-            return self.taxonomy.index(name)
-        except RamifyError:
-            return None
+    def _is_concept(self, name: str) -> bool:
+        return len(self.taxonomy.called(name)) == 1
 
     # -- what cannot be true -----------------------------------------------------------------------------------------
 
@@ -170,11 +164,11 @@ class LabelReading:
             self._refuse_both(int(items[first]), int(concepts[first]))
 
     def _check_contradictions(self, labels: Labels) -> None:
-        found = labels.contradictions()
-        if not found:
+        torn = labels.contradictions()
+        if not torn:
             return
-        said = " but ".join(f"{p!r} is {'relevant' if value else 'irrelevant'}" for p, value, _ in found[0].assertions)
-        others = [self.rows.numbers[row] for row in sorted({one.item for one in found} - {found[0].item})]
+        said = " but ".join(f"{p!r} is {'relevant' if value else 'irrelevant'}" for p, value, _ in torn[0].assertions)
+        others = [self.rows.numbers[row] for row in sorted({other.item for other in torn} - {torn[0].item})]
         shown = ", ".join([*map(str, others[:5]), *(["..."] if len(others) > 5 else [])])
         more = f" (also row{'s' * (len(others) > 1)} {shown})" if others else ""
-        raise RamifyError(f"{self.rows.where(found[0].item)}: {said}, which cannot both be true: correct one{more}")
+        raise RamifyError(f"{self.rows.where(torn[0].item)}: {said}, which cannot both be true: correct one{more}")

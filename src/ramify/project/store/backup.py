@@ -78,7 +78,8 @@ MODELS = f"SELECT version, files FROM models ORDER BY version DESC LIMIT {KEPT}"
 
 
 def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(database)) as connection:
+    """Rows of a copy that nobody else has open; nothing is written beside it."""
+    with closing(sqlite3.connect(f"{database.resolve().as_uri()}?immutable=1", uri=True)) as connection:
         return connection.execute(query).fetchall()
 
 

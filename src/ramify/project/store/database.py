@@ -40,7 +40,6 @@ DAMAGED = "the file is damaged, restore the project from a backup"
 ADVICE = {
     "SQLITE_BUSY": "try again",
     "SQLITE_LOCKED": "try again",
-    "SQLITE_FULL": "make room on the disk",
     "SQLITE_IOERR": "check the disk, and make room if it is full",
     "SQLITE_CORRUPT": DAMAGED,
     "SQLITE_NOTADB": DAMAGED,

@@ -183,13 +183,16 @@ def damage(folder: Path, files: Mapping[str, Sequence[int]], thorough: bool = Fa
     if not folder.is_dir():
         return "its folder is missing"
     for name, (size, checksum) in files.items():
-        path = folder / name
-        if not path.is_file():
+        try:
+            now = (folder / name).stat().st_size
+            if now != size:
+                return f"{name} has {now} bytes instead of {size}"
+            if thorough and _checksum(folder / name) != checksum:
+                return f"{name} has other contents than it had"
+        except FileNotFoundError:
             return f"{name} is missing"
-        if path.stat().st_size != size:
-            return f"{name} has {path.stat().st_size} bytes instead of {size}"
-        if thorough and _checksum(path) != checksum:
-            return f"{name} has other contents than it had"
+        except OSError as error:
+            return f"{name} cannot be read ({error.strerror})"
     return None
 
 

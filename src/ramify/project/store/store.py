@@ -287,12 +287,16 @@ class Store:
 
 
 def _check_mark(folder: Path) -> None:
-    if unfinished(folder):
-        raise RamifyError(f"{folder} was not restored to its end: run 'ramify restore' again, with the same folder")
     try:
+        if unfinished(folder):
+            raise RamifyError(f"{folder} was not restored to its end: run 'ramify restore' again, with the same folder")
         mark: Any = json.loads((folder / MARK).read_text(encoding="utf-8"))
         written = int(mark["format"])
-    except FileNotFoundError:
+    except RamifyError:
+        raise
+    except PermissionError:
+        raise RamifyError(f"{folder}: you may not read this folder: ask for the permission") from None
+    except (FileNotFoundError, NotADirectoryError):
         raise RamifyError(f"{folder} is not a project of Ramify: make one with 'ramify init {folder}'") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise RamifyError(f"{folder / MARK} is damaged: restore the project from a backup") from None

@@ -27,7 +27,7 @@ class Trainings:
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder, self.database = folder, database
         self.log = folder / LOG
-        """Where the traceback of a training that crashed lies, until the next one."""
+        """Where the traceback of a training that crashed lies, until one succeeds."""
 
     @contextmanager
     def begin(self) -> Iterator[None]:
@@ -79,7 +79,8 @@ class Trainings:
 
     def _note_end(self, number: int, error: str | None = None) -> None:
         with self.database.write() as connection:
-            ended = {"finished": time.time(), "error": error}
+            said = None if error is None else error.encode(errors="backslashreplace").decode()  # whatever it quotes
+            ended = {"finished": time.time(), "error": said}
             connection.execute(update(trainings).where(trainings.c.id == number).values(ended))
 
     def _reason(self, error: BaseException) -> str:
@@ -88,10 +89,15 @@ class Trainings:
             return str(error)
         if not isinstance(error, Exception):
             return "it was interrupted"
-        with whole_file(self.log) as draft:
-            draft.write_text("".join(traceback.format_exception(error))[-LONGEST_LOG:], encoding="utf-8")
-        lines = str(error).splitlines() or [""]
-        return f"{type(error).__name__}: {lines[0]} (the traceback is in {LOG})"
+        text = "".join(traceback.format_exception(error))[-LONGEST_LOG:]
+        where = f"the traceback is in {LOG}"
+        try:
+            with whole_file(self.log) as draft:
+                draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except RamifyError:
+            where = f"{LOG} could not be written"
+        first, *_ = str(error).splitlines() or [""]
+        return f"{type(error).__name__}: {first} ({where})"
 
     def newest(self) -> dict[str, Any] | None:
         """The newest training: id, started, finished, pid, error, running; one whose process is gone has failed."""

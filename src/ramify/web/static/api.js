@@ -1,16 +1,13 @@
 // Talking to the server. Refused: the request is wrong and will stay so. Away: it may work later.
 
+import { session } from "./session.js";
+
 export class Refused extends Error {}
 export class Away extends Error {
   locked = false; // a person has to do something: open the link with the token, or reload
 }
 
 const PATIENCE = 20000;
-let project = null;
-
-export const setProject = (id) => {
-  project = id;
-};
 
 export function newKey() {
   if (globalThis.crypto?.randomUUID) return crypto.randomUUID();
@@ -19,7 +16,7 @@ export function newKey() {
 }
 
 async function request(path, options = {}) {
-  const headers = { ...options.headers, ...(project && { "X-Ramify-Project": project }) };
+  const headers = { ...options.headers, ...(session.project && { "X-Ramify-Project": session.project.project }) };
   let response;
   try {
     response = await fetch(path, { ...options, headers, signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });

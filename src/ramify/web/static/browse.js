@@ -1,10 +1,16 @@
 // Browsing: find items by concept, state, probability and text, and correct labels in place.
 
 import { get } from "./api.js";
-import { announce, bar, button, byId, entryMark, h, itemView, percent } from "./dom.js";
+import { announce, bar, bdi, button, byId, entryMark, h, itemView, percent } from "./dom.js";
 import { openItem, whyButton, yesNo } from "./item.js";
+import { DISPUTED, LONGEST_QUERY, STATES, UNKNOWN, YES } from "./words.js";
 
 const PAGE = 24;
+const PAUSE = 250; // milliseconds without typing, after which it is searched
+const SHOWN = 3; // open entries on a card
+
+const count = (number) => number.toLocaleString("en-GB");
+const lastName = (entry) => entry.path.split(" > ").at(-1);
 
 export class Browsing {
   constructor({ concepts, send, settled }) {
@@ -12,153 +18,186 @@ export class Browsing {
     this.send = send;
     this.settled = settled;
     this.offset = 0;
-    this.asked = 0;
+    this.asked = 0; // how many pages were asked for: a late one is dropped
     this.results = h("div", { class: "results" });
-    this.count = h("p", { class: "soft count", role: "status" });
+    this.total = h("p", { class: "soft count", role: "status" });
+    this.fields = this.makeFields();
+    this.noModel = h("p", { class: "soft filter-note", id: "no-probability" });
+    this.probability = this.makeProbability();
     this.form = this.makeForm();
-    byId("browse").replaceChildren(h("h1", { class: "unseen" }, "Browse items"), this.form, this.count, this.results);
+    byId("browse").replaceChildren(h("h1", { class: "unseen" }, "Browse items"), this.form, this.total, this.results);
+    this.allowProbability();
+  }
+
+  // -- filters --------------------------------------------------------------------------------------------------------
+
+  makeFields() {
+    const option = (value, text) => h("option", { value, dir: "auto" }, text);
+    const indent = (concept) => `${"\u2003".repeat(concept.path.split(" > ").length - 1)}${concept.name}`;
+    const share = (name, value) =>
+      h("input", { name, type: "number", min: 0, max: 100, step: 1, value, inputmode: "numeric" });
+    const listed = [...this.concepts.values()].map((concept) => option(concept.concept, indent(concept)));
+    const states = STATES.map((state) => option(state, state));
+    return {
+      concept: h("select", { name: "concept" }, option("", "any concept"), listed),
+      state: h("select", { name: "state" }, option("", "any state"), states, option(DISPUTED, "people disagree")),
+      low: share("low", 0),
+      high: share("high", 100),
+      query: h("input", {
+        name: "query",
+        type: "search",
+        dir: "auto",
+        maxlength: LONGEST_QUERY,
+        placeholder: "id or text",
+        autocomplete: "off",
+      }),
+    };
+  }
+
+  makeProbability() {
+    const { low, high } = this.fields;
+    const label = (text, field) => h("label", { class: "inline" }, h("span", null, text), field);
+    return h(
+      "fieldset",
+      { "aria-describedby": "no-probability" },
+      h("legend", null, "Model says, in %"),
+      label("from", low),
+      label("to", high),
+    );
   }
 
   makeForm() {
     const changed = () => {
       this.offset = 0;
+      this.allowProbability();
       this.load();
     };
-    const option = (value, text) => h("option", { value }, text);
-    const indent = (concept) => `${"\u2003".repeat(concept.path.split(" > ").length - 1)}${concept.name}`;
-    this.fields = {
-      concept: h(
-        "select",
-        { name: "concept" },
-        option("", "any concept"),
-        [...this.concepts.values()].map((concept) => option(concept.concept, indent(concept))),
-      ),
-      state: h(
-        "select",
-        { name: "state" },
-        [["", "any state"], ["yes", "yes"], ["no", "no"], ["unknown", "unknown"], ["disputed", "people disagree"]].map(([value, text]) =>
-          option(value, text)
-        ),
-      ),
-      low: h("input", { name: "low", type: "number", min: 0, max: 100, step: 1, value: 0, inputmode: "numeric" }),
-      high: h("input", { name: "high", type: "number", min: 0, max: 100, step: 1, value: 100, inputmode: "numeric" }),
-      query: h("input", {
-        name: "query",
-        type: "search",
-        maxlength: 200,
-        placeholder: "id or text",
-        autocomplete: "off",
-      }),
-    };
+    const { concept, state, query } = this.fields;
     const label = (text, field, kind = "") => h("label", { class: kind }, h("span", null, text), field);
-    let waiting = 0;
-    const soon = () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(changed, 250);
+    const clear = () => {
+      form.reset();
+      changed();
     };
     const form = h(
       "form",
       { class: "filters card", role: "search" },
-      label("Concept", this.fields.concept),
-      label("State", this.fields.state),
-      h(
-        "fieldset",
-        null,
-        h("legend", null, "Model says, in %"),
-        label("from", this.fields.low, "inline"),
-        label("to", this.fields.high, "inline"),
-      ),
-      label("Text", [this.fields.query], "grow"),
-      button("Clear", () => {
-        form.reset();
-        changed();
-      }, { class: "plain" }),
+      label("Concept", concept),
+      label("State", state),
+      this.probability,
+      label("Text", query, "grow"),
+      button("Clear", clear, { class: "plain" }),
+      this.noModel,
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       changed();
     });
     form.addEventListener("change", changed);
-    this.fields.query.addEventListener("input", soon);
+    let waiting = 0;
+    query.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(changed, PAUSE);
+    });
     return form;
+  }
+
+  get concept() {
+    const { value } = this.fields.concept;
+    return value === "" ? null : this.concepts.get(Number(value));
+  }
+
+  // The model speaks of one fine concept at a time: else the fields could do nothing, and say so.
+  allowProbability() {
+    const { concept } = this;
+    this.probability.disabled = !concept?.fine;
+    this.noModel.hidden = Boolean(concept?.fine);
+    this.noModel.replaceChildren(
+      ...(concept
+        ? [
+            "“",
+            bdi(concept.name),
+            "” has finer concepts, and the model speaks of fine ones only: choose one of them to filter by what it says.",
+          ]
+        : ["Choose a fine concept to filter by what the model says of it."]),
+    );
   }
 
   choose(concept) {
     this.form.reset();
     this.fields.concept.value = String(concept);
     this.offset = 0;
+    this.allowProbability();
     this.load();
   }
 
+  // -- results --------------------------------------------------------------------------------------------------------
+
   async load() {
-    const asked = (this.asked += 1);
+    this.asked += 1;
+    const { asked } = this;
     const { concept, state, low, high, query } = this.fields;
-    const share = (field, otherwise) =>
-      Math.min(1, Math.max(0, (field.value === "" ? otherwise : Number(field.value)) / 100));
+    const share = ({ value }, otherwise) => Math.min(1, Math.max(0, (value === "" ? otherwise : Number(value)) / 100));
+    const between = this.probability.disabled ? {} : { low: share(low, 0), high: share(high, 100) };
     try {
-      const found = await get("/api/browse", {
+      const page = await get("/api/browse", {
         concept: concept.value,
         state: state.value,
-        low: share(low, 0),
-        high: share(high, 100),
+        ...between,
         query: query.value.trim(),
         offset: this.offset,
         limit: PAGE,
       });
-      if (asked === this.asked) this.draw(found);
+      if (asked === this.asked) this.draw(page);
     } catch (error) {
-      if (asked === this.asked) this.count.textContent = error.message;
+      if (asked === this.asked) this.total.textContent = error.message;
     }
   }
 
-  draw(found) {
-    const last = Math.min(found.total, this.offset + found.items.length);
-    this.count.textContent = found.total
-      ? `${(this.offset + 1).toLocaleString("en-GB")} to ${last.toLocaleString("en-GB")} of ${
-        found.total.toLocaleString("en-GB")
-      } items`
+  draw({ total, items }) {
+    const last = Math.min(total, this.offset + items.length);
+    this.total.textContent = total
+      ? `${count(this.offset + 1)} to ${count(last)} of ${count(total)} items`
       : "No item fits these filters.";
     const inside = [...this.results.querySelectorAll("button")].indexOf(document.activeElement);
-    const turn = (offset, text) =>
-      button(text, () => {
+    const turn = (offset, text) => {
+      const go = () => {
         this.offset = offset;
         this.load();
         scrollTo({ top: 0 });
-      }, { class: "strong", disabled: offset < 0 || offset >= found.total });
-    this.results.replaceChildren(
-      h("div", { class: "cards" }, found.items.map((one) => this.card(one))),
-      found.total > PAGE &&
-          h("div", { class: "turn" }, turn(this.offset - PAGE, "Previous"), turn(this.offset + PAGE, "Next")) || "",
-    );
+      };
+      return button(text, go, { class: "strong", disabled: offset < 0 || offset >= total });
+    };
+    const cards = items.map((known) => this.card(known));
+    const turns = h("div", { class: "turn" }, turn(this.offset - PAGE, "Previous"), turn(this.offset + PAGE, "Next"));
+    this.results.replaceChildren(h("div", { class: "cards" }, cards), total > PAGE ? turns : "");
     if (inside >= 0) this.results.querySelectorAll("button")[inside]?.focus({ preventScroll: true });
   }
 
   card({ item, entries }) {
-    const open = () => openItem(item.item, { send: this.send, settled: this.settled, closed: () => this.load() });
-    const wanted = Number(this.fields.concept.value) || (this.fields.concept.value === "0" ? 0 : null);
-    const entry = wanted === null ? null : entries.find((one) => one.concept === wanted);
+    const { send, settled, concept } = this;
+    const open = () => openItem(item.item, { send, settled, closed: () => this.load() });
+    const chosen = concept && entries.find((entry) => entry.concept === concept.concept);
     return h(
       "article",
       { class: "card found" },
-      button([itemView(item, "found-size"), h("span", { class: "soft found-id" }, item.id)], open, {
+      button([itemView(item, "found-size"), h("span", { class: "soft found-id", dir: "auto" }, item.id)], open, {
         class: "found-open",
         "aria-label": `Open ${item.id}`,
       }),
-      entry ? this.oneEntry(item, entry) : this.someEntries(entries),
+      chosen ? this.chosenEntry(item, chosen) : this.someEntries(entries),
     );
   }
 
-  oneEntry(item, entry) {
+  chosenEntry(item, entry) {
     const reasons = h("div");
     const correct = async (answer) => {
-      this.send([{ item: item.item, concept: entry.concept, answer }], {}, entry.disputed);
+      this.send([{ item: item.item, concept: entry.concept, answer }], entry.disputed);
       announce(`${entry.path}: ${answer}`);
       await this.settled();
       await this.load();
     };
-    const chance = entry.probability === null || entry.probability === undefined
-      ? null
-      : h("span", { class: "chance" }, bar(entry.probability), percent(entry.probability));
+    const known = entry.probability !== null && entry.probability !== undefined;
+    const chance = known && h("span", { class: "chance" }, bar(entry.probability), percent(entry.probability));
     return h(
       "div",
       { class: "found-entry" },
@@ -169,17 +208,17 @@ export class Browsing {
   }
 
   someEntries(entries) {
-    const name = (entry) => entry.path.split(" > ").at(-1);
-    const yes = entries.filter((entry) => entry.state === "yes");
-    const open = entries.filter((entry) => entry.state === "unknown").sort((one, other) =>
-      (other.probability ?? 0) - (one.probability ?? 0)
-    );
+    const yes = entries.filter((entry) => entry.state === YES);
+    const open = entries
+      .filter((entry) => entry.state === UNKNOWN)
+      .sort((entry, other) => (other.probability ?? 0) - (entry.probability ?? 0));
+    const chip = (kind, ...content) => h("span", { class: `chip ${kind}` }, content);
     return h(
       "div",
       { class: "chips" },
-      yes.map((entry) => h("span", { class: "chip chip-yes" }, h("span", { class: "unseen" }, "yes: "), name(entry))),
-      open.slice(0, 3).map((entry) => h("span", { class: "chip" }, `${name(entry)}? ${percent(entry.probability)}`)),
-      open.length > 3 && h("span", { class: "chip" }, `${open.length - 3} more open`),
+      yes.map((entry) => chip("chip-yes", h("span", { class: "unseen" }, "yes: "), bdi(lastName(entry)))),
+      open.slice(0, SHOWN).map((entry) => chip("", bdi(lastName(entry)), `? ${percent(entry.probability)}`)),
+      open.length > SHOWN && chip("", `${open.length - SHOWN} more open`),
     );
   }
 }

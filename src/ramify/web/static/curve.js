@@ -2,77 +2,80 @@
 
 import { h, svg } from "./dom.js";
 
-const WIDTH = 300;
-const HEIGHT = 150;
-const LEFT = 34;
-const RIGHT = 34;
-const TOP = 10;
-const BOTTOM = 24;
+export const SIZE = { width: 300, height: 150, left: 34, right: 34, top: 10, bottom: 24 };
+const MOST_LINES = 3;
+const LETTERING = 11; // pixels between the names of two lines at least
 const DASHES = [null, "5 4", "2 3"]; // lines differ by more than colour
 
-function ticks(low, high) {
-  const rough = (high - low) / 3 || 0.1;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
+// Whole tenths from low to high, six of them at most.
+export function ticks(low, high) {
+  const step = high - low > 0.5 + 1e-9 ? 0.2 : 0.1;
   const first = Math.ceil(low / step - 1e-9);
   return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, index) => (first + index) * step);
 }
 
-const short = (number) => (number >= 10000 ? `${Math.round(number / 1000)}k` : String(number));
+export const short = (number) => (number >= 10000 ? `${Math.round(number / 1000)}k` : String(number));
 
-export function learningCurve(points) {
-  const names = [...new Set(points.flatMap((point) => Object.keys(point)))].filter((name) => /^p@\d+$/i.test(name))
-    .slice(0, 3);
-  const known = names.map((name) => [name, points.filter((point) => typeof point[name] === "number")]).filter((
-    [, found],
-  ) => found.length);
-  if (!known.length) {
-    return h("p", { class: "soft" }, "The curve starts when a model has been trained and some answers are given.");
-  }
-  const all = known.flatMap(([name, found]) => found.map((point) => point[name]));
-  const answers = known[0][1].map((point) => point.answers);
-  const [from, to] = [Math.min(...answers), Math.max(Math.max(...answers), Math.min(...answers) + 1)];
-  const [low, high] = [
-    Math.max(0, Math.floor(Math.min(...all) * 10 - 0.2) / 10),
-    Math.min(1, Math.ceil(Math.max(...all) * 10 + 0.2) / 10),
-  ];
-  const x = (value) => LEFT + ((value - from) / (to - from)) * (WIDTH - LEFT - RIGHT);
-  const y = (value) => HEIGHT - BOTTOM - ((value - low) / (high - low || 1)) * (HEIGHT - TOP - BOTTOM);
-  const grid = ticks(low, high).map((value) => [
-    svg("line", { class: "grid-line", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
-    svg("text", { x: LEFT - 6, y: y(value) + 3, "text-anchor": "end" }, value.toFixed(1)),
-  ]);
+// Where everything lies: of each line its places and its last value, the ticks, and the answers it goes from and to.
+export function geometry(points) {
+  const measures = [...new Set(points.flatMap((point) => Object.keys(point)))].filter((name) => /^p@\d+$/i.test(name));
+  const series = measures
+    .slice(0, MOST_LINES)
+    .map((name) => ({ name, points: points.filter((point) => typeof point[name] === "number") }))
+    .filter((line) => line.points.length);
+  if (!series.length) return null;
+  const values = series.flatMap((line) => line.points.map((point) => point[line.name]));
+  const answers = series.flatMap((line) => line.points.map((point) => point.answers));
+  const from = Math.min(...answers);
+  const to = Math.max(...answers, from + 1);
+  const low = Math.max(0, Math.floor(Math.min(...values) * 10 - 0.2) / 10);
+  const high = Math.min(1, Math.ceil(Math.max(...values) * 10 + 0.2) / 10);
+  const { width, height, left, right, top, bottom } = SIZE;
+  const x = (value) => left + ((value - from) / (to - from)) * (width - left - right);
+  const y = (value) => height - bottom - ((value - low) / (high - low || 1)) * (height - top - bottom);
+  const lines = series.map((line) => {
+    const places = line.points.map((point) => [x(point.answers), y(point[line.name])]);
+    return { name: line.name, places, last: line.points.at(-1)[line.name], label: places.at(-1)[1] };
+  });
   let lowest = -Infinity;
-  const ends = new Map(
-    known.map(([name, found]) => [name, y(found.at(-1)[name])]).sort((one, other) => one[1] - other[1]).map(
-      ([name, at]) => {
-        lowest = Math.max(at, lowest + 11); // labels must not lie on each other
-        return [name, lowest];
-      },
-    ),
-  );
-  const lines = known.map(([name, found], index) => [
+  for (const line of lines.toSorted((line, other) => line.label - other.label)) {
+    line.label = Math.max(line.label, lowest + LETTERING); // names must not lie on each other
+    lowest = line.label;
+  }
+  return { lines, from, to, ticks: ticks(low, high).map((value) => ({ value, y: y(value) })) };
+}
+
+function drawLine({ name, places, label }, index) {
+  const [[x, y]] = places;
+  return [
     svg("polyline", {
       class: `line line-${index}`,
       "stroke-dasharray": DASHES[index],
-      points: found.map((point) => `${x(point.answers).toFixed(1)},${y(point[name]).toFixed(1)}`).join(" "),
+      points: places.map((place) => place.map((value) => value.toFixed(1)).join(",")).join(" "),
     }),
-    found.length === 1 &&
-    svg("circle", { class: `dot line-${index}`, cx: x(found[0].answers), cy: y(found[0][name]), r: 3 }),
-    svg("text", { class: "line-name", x: WIDTH - RIGHT + 4, y: ends.get(name) + 3 }, name.toUpperCase()),
-  ]);
-  const last = known.map(([name, found]) => `${name.toUpperCase()} ${found.at(-1)[name].toFixed(3)}`).join(", ");
+    places.length === 1 && svg("circle", { class: `dot line-${index}`, cx: x, cy: y, r: 3 }),
+    svg("text", { class: "line-name", x: SIZE.width - SIZE.right + 4, y: label + 3 }, name.toUpperCase()),
+  ];
+}
+
+export function learningCurve(points) {
+  const curve = geometry(points);
+  if (!curve) {
+    return h("p", { class: "soft" }, "The curve starts when a model has been trained and some answers are given.");
+  }
+  const { lines, from, to } = curve;
+  const [start, end, ground] = [SIZE.left, SIZE.width - SIZE.right, SIZE.height - 6];
+  const last = lines.map((line) => `${line.name.toUpperCase()} ${line.last.toFixed(3)}`).join(", ");
+  const label = `Leave-one-out estimate after ${to} answers: ${last}`;
   return svg(
     "svg",
-    {
-      class: "curve",
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      role: "img",
-      "aria-label": `Leave-one-out estimate after ${to} answers: ${last}`,
-    },
-    grid,
-    lines.flat().filter(Boolean),
-    svg("text", { x: LEFT, y: HEIGHT - 6 }, short(from)),
-    svg("text", { x: WIDTH - RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, `${short(to)} answers`),
+    { class: "curve", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, role: "img", "aria-label": label },
+    curve.ticks.map(({ value, y }) => [
+      svg("line", { class: "grid-line", x1: start, x2: end, y1: y, y2: y }),
+      svg("text", { x: start - 6, y: y + 3, "text-anchor": "end" }, value.toFixed(1)),
+    ]),
+    lines.map(drawLine),
+    svg("text", { x: start, y: ground }, short(from)),
+    svg("text", { x: end, y: ground, "text-anchor": "end" }, `${short(to)} answers`),
   );
 }

@@ -1,5 +1,7 @@
 // Building the page. Everything that comes from a project becomes a text node or an attribute, never markup.
 
+import { NO, SKIP, UNKNOWN, YES } from "./words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
@@ -19,6 +21,9 @@ export const svg = (tag, properties, ...children) => fill(document.createElement
 export const byId = (id) => document.getElementById(id);
 export const key = (name) => h("kbd", null, name);
 
+// What people named or wrote, which may run from right to left, whatever stands around it.
+export const bdi = (text) => h("bdi", { dir: "auto" }, text);
+
 // A button that shows its key. A click by mouse gives the focus back, so that enter and space stay commands.
 export function button(label, onclick, properties = {}, keyName = null) {
   const act = (event) => {
@@ -29,13 +34,12 @@ export function button(label, onclick, properties = {}, keyName = null) {
 }
 
 const PATHS = {
-  yes: "M3 8.5 6.5 12 13 4.5",
-  no: "M4 4l8 8M12 4l-8 8",
-  unknown: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.2 8.700 8 9.200 8 10M8 12.800v.1",
-  skip: "M3 4l5 4-5 4zM12.500 4v8",
+  [YES]: "M3 8.5 6.5 12 13 4.5",
+  [NO]: "M4 4l8 8M12 4l-8 8",
+  [UNKNOWN]: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.2 8.700 8 9.200 8 10M8 12.800v.1",
+  [SKIP]: "M3 4l5 4-5 4zM12.500 4v8",
   wrong: "M8 2 14.500 13.500H1.500zM8 6.500v3M8 11.600v.1",
-  eye:
-    "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
+  eye: "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
   undo: "M6 3 2.500 6.500 6 10M2.500 6.500H10a3.500 3.500 0 0 1 0 7H7",
   wait: "M8 2a6 6 0 1 0 6 6",
 };
@@ -63,23 +67,6 @@ export function bar(share) {
   return svg("svg", { class: "bar", "aria-hidden": "true" }, svg("rect", { width: percent, height: "100%" }));
 }
 
-// A browser may refuse to store anything: the page then works all the same, and forgets.
-export function recall(name) {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-export function remember(name, value) {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    // Nothing can be done.
-  }
-}
-
 export const percent = (share) => (share === null || share === undefined ? "" : `${Math.round(share * 100)} %`);
 
 // What an item looks like: its picture, else its text, else its name.
@@ -91,13 +78,16 @@ export function itemView(item, kind = "large") {
       alt: item.text || `Item ${item.id}`,
       draggable: "false",
     });
-    image.addEventListener(
-      "error",
-      () => image.replaceWith(h("p", { class: `media ${kind} missing` }, `The picture of ${item.id} cannot be shown.`)),
+    image.addEventListener("error", () =>
+      image.replaceWith(
+        h("p", { class: `media ${kind} missing` }, "The picture of ", bdi(item.id), " cannot be shown."),
+      ),
     );
-    return kind === "large" && item.text ? h("figure", null, image, h("figcaption", null, item.text)) : image;
+    return kind === "large" && item.text
+      ? h("figure", null, image, h("figcaption", { dir: "auto" }, item.text))
+      : image;
   }
-  return h("blockquote", { class: `media text ${kind}` }, item.text || item.id);
+  return h("blockquote", { class: `media text ${kind}`, dir: "auto" }, item.text || item.id);
 }
 
 export function announce(sentence) {

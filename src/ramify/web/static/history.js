@@ -1,63 +1,88 @@
 // The last ten answers, to click and change.
 
 import { get } from "./api.js";
-import { button, byId, h, icon, itemView } from "./dom.js";
+import { bdi, button, byId, h, icon, itemView } from "./dom.js";
+import { LONGEST_PAGE, NO, SKIP, UNDO, YES } from "./words.js";
 
-const SHOWN = 10;
-const EVENTS = 200; // one answer in the group or grid mode is many events
+const SHOWN = 10; // requests; in the group and grid modes each is many answers
 
-// The events of one request belong together.
-export function grouped(events) {
+// The answers of one request belong together: they bear the same time.
+export function requests(answers) {
   const groups = [];
-  for (const event of events) {
-    const name = event.key ?? `${event.at}`;
-    const last = groups.at(-1);
-    if (last && last.name === name) last.events.push(event);
-    else groups.push({ name, events: [event] });
+  for (const answer of answers) {
+    if (groups.at(-1)?.[0].at === answer.at) groups.at(-1).push(answer);
+    else groups.push([answer]);
   }
   return groups;
 }
 
-function summary(events) {
-  const names = (answer) =>
-    events.filter((event) => event.answer === answer).map((event) => event.path.split(" > ").at(-1));
-  const unique = (list) => [...new Set(list)];
-  const yes = names("yes");
-  const no = names("no");
-  const items = new Set(events.map((event) => event.item.item)).size;
-  if (items > 1) return { sign: "yes", text: `${unique([...yes, ...no])[0] ?? "skipped"}: ${yes.length} of ${items}` };
-  if (yes.length) return { sign: "yes", text: unique(yes).join(", ") };
-  if (no.length) return { sign: "no", text: `no ${unique(no).join(", ")}` };
-  return { sign: "skip", text: "skipped" };
+// One request in a few words: which sign, and the names, each once, between other words.
+export function summary(answers) {
+  const named = (word) => {
+    const paths = answers.filter(({ answer }) => answer === word).map(({ path }) => path.split(" > ").at(-1));
+    return [...new Set(paths)];
+  };
+  const [yes, no] = [named(YES), named(NO)];
+  const items = new Set(answers.map(({ item }) => item.item)).size;
+  if (!yes.length && !no.length) return { sign: SKIP, before: "skipped", names: [], after: "" };
+  if (items > 1) {
+    const count = answers.filter(({ answer }) => answer === YES).length;
+    return { sign: YES, before: "", names: [...yes, ...no].slice(0, 1), after: `: ${count} of ${items}` };
+  }
+  if (yes.length) return { sign: YES, before: "", names: yes, after: "" };
+  return { sign: NO, before: "no ", names: no, after: "" };
+}
+
+function card(answers, open) {
+  const { sign, before, names, after } = summary(answers);
+  const undone = answers.every((answer) => answer.undone);
+  const items = [...new Map(answers.map(({ item }) => [item.item, item])).values()];
+  const label = [
+    h("span", { class: "past-media" }, itemView(items[0], "past-size")),
+    h(
+      "span",
+      { class: "past-text" },
+      icon(undone ? "undo" : sign),
+      h(
+        "span",
+        null,
+        before,
+        names.map((name, index) => [index > 0 && ", ", bdi(name)]),
+        after,
+      ),
+      undone && h("small", null, "undone"),
+    ),
+  ];
+  const properties = {
+    class: `past ${undone ? "past-undone" : ""}`,
+    title: `${before}${names.join(", ")}${after}: click to change`,
+  };
+  const concepts = answers.map(({ concept }) => concept);
+  return h(
+    "li",
+    null,
+    button(label, () => open(items, concepts), properties),
+  );
 }
 
 export async function drawHistory(annotator, open) {
-  const place = byId("history");
-  const events = await get("/api/history", { annotator, limit: EVENTS });
-  const groups = grouped(events.filter((event) => event.answer !== "undo")).slice(0, SHOWN);
-  if (!groups.length) {
-    place.replaceChildren();
-    return;
-  }
-  const cards = groups.map(({ events: ofOne }) => {
-    const { sign, text } = summary(ofOne);
-    const undone = ofOne.every((event) => event.undone);
-    const items = [...new Map(ofOne.map((event) => [event.item.item, event.item])).values()];
-    const label = [
-      h("span", { class: "past-media" }, items.slice(0, 1).map((item) => itemView(item, "past-size"))),
-      h(
-        "span",
-        { class: "past-text" },
-        icon(undone ? "undo" : sign),
-        h("span", null, text),
-        undone && h("small", null, "undone"),
-      ),
-    ];
-    const properties = { class: `past ${undone ? "past-undone" : ""}`, title: `${text}: click to change` };
-    return h("li", null, button(label, () => open(items, ofOne.map((event) => event.concept)), properties));
-  });
-  place.replaceChildren(
-    h("h2", { class: "small-title" }, "Your last answers", h("span", { class: "soft" }, " click one to change it")),
-    h("ol", null, cards),
+  const answers = await get("/api/history", { annotator, limit: LONGEST_PAGE });
+  const last = requests(answers.filter(({ answer }) => answer !== UNDO)).slice(0, SHOWN);
+  byId("history").replaceChildren(
+    ...(last.length
+      ? [
+          h(
+            "h2",
+            { class: "small-title" },
+            "Your last answers",
+            h("span", { class: "soft" }, " click one to change it"),
+          ),
+          h(
+            "ol",
+            null,
+            last.map((request) => card(request, open)),
+          ),
+        ]
+      : []),
   );
 }

@@ -2,12 +2,14 @@
 
 import { get } from "./api.js";
 import { announce, bar, button, dialog, entryMark, h, itemView, percent } from "./dom.js";
+import { reasonList } from "./reasons.js";
+import { NO, YES } from "./words.js";
 
 // Yes and no beside an entry; the known one is pressed.
 export function yesNo(state, say, words = ["Yes", "No"]) {
-  const one = (answer, word) =>
+  const choice = (answer, word) =>
     button(word, () => say(answer), { class: "small", "aria-pressed": String(state === answer) });
-  return h("span", { class: "yes-no" }, one("yes", words[0]), one("no", words[1]));
+  return h("span", { class: "yes-no" }, choice(YES, words[0]), choice(NO, words[1]));
 }
 
 export function whyButton(item, concept, place) {
@@ -20,12 +22,10 @@ export function whyButton(item, concept, place) {
     }
     pressed.setAttribute("aria-expanded", "true");
     try {
-      const found = await get("/api/why", { item, concept });
-      const reasons = found.reasons.length
-        ? found.reasons
-        : ["Nobody has said anything about it, and nothing follows."];
-      place.replaceChildren(h("ul", { class: "reasons" }, reasons.map((reason) => h("li", null, reason))));
-      announce(reasons.join(". "));
+      const { reasons } = await get("/api/why", { item, concept });
+      const list = reasonList(reasons);
+      place.replaceChildren(list);
+      announce(list.textContent);
     } catch (error) {
       place.replaceChildren(h("p", { class: "soft" }, error.message));
     }
@@ -34,18 +34,14 @@ export function whyButton(item, concept, place) {
 }
 
 function row(item, entry, correct) {
+  const known = entry.probability !== null && entry.probability !== undefined;
   const reasons = h("td", { colspan: 4 });
   const line = h(
     "tr",
     null,
-    h("th", { scope: "row" }, entry.path),
+    h("th", { scope: "row", dir: "auto" }, entry.path),
     h("td", null, entryMark(entry)),
-    h(
-      "td",
-      { class: "chance" },
-      entry.probability !== null && entry.probability !== undefined &&
-        [bar(entry.probability), percent(entry.probability)],
-    ),
+    h("td", { class: "chance" }, known && [bar(entry.probability), percent(entry.probability)]),
     h(
       "td",
       { class: "row-actions" },
@@ -60,44 +56,32 @@ function row(item, entry, correct) {
 export async function openItem(number, { send, settled, first = [], closed = () => {} }) {
   const table = h("tbody");
   const media = h("div", { class: "dialog-media" });
-  const box = dialog(
-    "Item",
-    media,
-    h(
-      "table",
-      { class: "entries" },
-      h(
-        "thead",
-        null,
-        h("tr", null, ["Concept", "Known", "Model", "Correct it"].map((title) => h("th", { scope: "col" }, title))),
-      ),
-      table,
-    ),
-  );
+  const titles = ["Concept", "Known", "Model", "Correct it"].map((title) => h("th", { scope: "col" }, title));
+  const box = dialog("Item", media, h("table", { class: "entries" }, h("thead", null, h("tr", null, titles)), table));
   box.classList.add("item-dialog");
   box.addEventListener("close", closed);
 
   async function load() {
-    let found;
+    let known;
     try {
-      found = await get(`/api/predictions/${number}`);
+      known = await get(`/api/predictions/${number}`);
     } catch (error) {
       table.replaceChildren(h("tr", null, h("td", { colspan: 4 }, error.message)));
       return;
     }
     const place = new Map(first.map((concept, index) => [concept, index - first.length]));
-    const entries = found.entries.toSorted((one, other) =>
-      (place.get(one.concept) ?? 0) - (place.get(other.concept) ?? 0)
-    );
-    media.replaceChildren(itemView(found.item, "dialog-size"));
-    box.querySelector("h2").textContent = found.item.id;
+    const order = ({ concept }) => place.get(concept) ?? 0;
+    const entries = known.entries.toSorted((entry, other) => order(entry) - order(other));
+    media.replaceChildren(itemView(known.item, "dialog-size"));
+    box.querySelector("h2").textContent = known.item.id;
+    box.querySelector("h2").setAttribute("dir", "auto");
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
     table.replaceChildren(...entries.flatMap((entry) => row(number, entry, correct)));
     if (focused > 0) box.querySelectorAll("button")[focused]?.focus();
   }
 
   async function correct(entry, answer) {
-    send([{ item: number, concept: entry.concept, answer }], {}, entry.disputed);
+    send([{ item: number, concept: entry.concept, answer }], entry.disputed);
     announce(`${entry.path}: ${answer}`);
     await settled();
     await load();

@@ -7,26 +7,32 @@ export const CHOICE_KEYS = [
 ];
 
 export const HELP = [
-  ["Answering", [
-    ["1 – 9, 0, letters", "choose or unchoose: the key is printed on each button"],
-    ["enter", "save: the chosen ones are yes, the rest is no"],
-    ["y", "yes (one question at a time)"],
-    ["n", "no (one question at a time)"],
-    ["w", "the coarse label itself is wrong here"],
-    ["space", "skip: it comes again later, at the back"],
-    ["u or backspace", "undo, as often as you like, even after a reload"],
-    ["g", "show what the model guesses"],
-  ]],
-  ["Getting around", [
-    ["m", "next mode: group, single, grid"],
-    ["a", "ask: the questions"],
-    ["b", "browse all items, correct labels"],
-    ["r", "review: what people should look at again"],
-    ["/", "search (browse), or find a choice in a long list"],
-    ["?", "this help"],
-    ["tab", "from one control to the next; enter and space then press it"],
-    ["esc", "close, or go back to the question"],
-  ]],
+  [
+    "Answering",
+    [
+      ["1 – 9, 0, letters", "choose or unchoose: the key is printed on each button"],
+      ["enter", "save: the chosen ones are yes, the rest is no"],
+      ["y", "yes (one question at a time)"],
+      ["n", "no (one question at a time)"],
+      ["w", "the coarse label itself is wrong here"],
+      ["space", "skip: it comes again later, at the back"],
+      ["u or backspace", "undo, as often as you like, even after a reload"],
+      ["g", "show what the model guesses"],
+    ],
+  ],
+  [
+    "Getting around",
+    [
+      ["m", "next mode: group, single, grid"],
+      ["a", "ask: the questions"],
+      ["b", "browse all items, correct labels"],
+      ["r", "review: what people should look at again"],
+      ["/", "search (browse), or find a choice in a long list"],
+      ["?", "this help"],
+      ["tab", "from one control to the next; enter and space then press it"],
+      ["esc", "close, or go back to the question"],
+    ],
+  ],
 ];
 
 // The command a key press means, or null where it belongs to a field, a dialog or the browser.

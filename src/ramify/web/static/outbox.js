@@ -1,38 +1,52 @@
-// Answers on their way: kept in localStorage until the server has acknowledged them, sent in order, retried for ever.
+// Answers on their way: kept by the browser until the server has acknowledged them, sent in order, retried for ever.
 // Each carries a key by which the server knows it again, so sending one twice is harmless.
 
 import { Away, newKey, post } from "./api.js";
+import { LocalStore } from "./storage.js";
 
+const SHORTEST_WAIT = 400;
 const LONGEST_WAIT = 8000;
+const pauseFor = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 export class Outbox {
-  constructor(project, { changed, refused }) {
+  constructor(
+    project,
+    { changed, refused, send = post, store = new LocalStore(), pause = pauseFor, page = globalThis },
+  ) {
     this.prefix = `ramify:${project}:outbox:`;
-    this.changed = changed;
-    this.refused = refused;
+    this.changed = changed; // called whenever `waiting` or `problem` may be others
+    this.refused = refused; // called with the server's sentence and what was sent
+    this.send = send;
+    this.store = store;
+    this.pause = pause;
     this.handlers = new Map();
-    this.kept = true; // whether the browser stores what waits
     this.waiting = this.stored();
-    this.problem = null;
+    this.problem = null; // why the first one still waits
     this.sending = false;
+    this.settling = []; // who waits until everything is saved
     this.wake = () => {};
-    for (const event of ["online", "focus"]) addEventListener(event, () => this.wake());
-    addEventListener("beforeunload", (event) => {
-      if (this.waiting.length && !this.kept) event.preventDefault();
+    for (const event of ["online", "focus"]) page.addEventListener(event, () => this.wake());
+    page.addEventListener("beforeunload", (event) => {
+      if (this.waiting.length && !this.store.works) event.preventDefault();
     });
   }
 
   stored() {
-    const found = [];
-    try {
-      for (let index = 0; index < localStorage.length; index += 1) {
-        const name = localStorage.key(index);
-        if (name.startsWith(this.prefix)) found.push({ name, ...JSON.parse(localStorage.getItem(name)) });
+    return this.store.names(this.prefix).flatMap((name) => {
+      try {
+        return [{ name, ...JSON.parse(this.store.get(name)) }];
+      } catch {
+        return []; // damaged: it can never be sent
       }
-    } catch {
-      this.kept = false;
-    }
-    return found.sort((one, other) => (one.name < other.name ? -1 : 1));
+    });
+  }
+
+  get empty() {
+    return this.waiting.length === 0;
+  }
+
+  settled() {
+    return this.empty ? Promise.resolve() : new Promise((resolve) => this.settling.push(resolve));
   }
 
   // Names sort by time of creation; each request has its own, so that two tabs never overwrite each other's.
@@ -40,15 +54,11 @@ export class Outbox {
     const last = this.waiting.at(-1)?.name.slice(this.prefix.length) ?? "";
     const order = Math.max(Date.now(), (Number.parseInt(last, 10) || 0) + 1);
     const key = newKey();
-    const entry = { path, body: { key, ...body } };
+    const request = { path, body: { key, ...body } };
     const name = `${this.prefix}${String(order).padStart(16, "0")}:${key}`;
-    try {
-      localStorage.setItem(name, JSON.stringify(entry));
-    } catch {
-      this.kept = false;
-    }
+    this.store.set(name, JSON.stringify(request));
     this.handlers.set(name, done);
-    this.waiting.push({ name, ...entry });
+    this.waiting.push({ name, ...request });
     this.drain();
     return key;
   }
@@ -57,45 +67,44 @@ export class Outbox {
     this.changed();
     if (this.sending) return;
     this.sending = true;
-    let pause = 400;
-    while (this.waiting.length) {
-      const { name, path, body } = this.waiting[0];
-      let result = null;
-      let refusal = null;
-      try {
-        result = await post(path, body);
-      } catch (error) {
-        if (error instanceof Away) {
-          this.problem = error;
-          this.changed();
-          await new Promise((resolve) => {
-            this.wake = resolve;
-            setTimeout(resolve, pause);
-          });
-          pause = Math.min(LONGEST_WAIT, pause * 2);
-          continue;
-        }
-        refusal = error.message;
-      }
-      pause = 400;
-      this.problem = null;
-      this.waiting.shift();
-      try {
-        localStorage.removeItem(name);
-      } catch {
-        this.kept = false;
-      }
-      const done = this.handlers.get(name);
-      this.handlers.delete(name);
-      if (refusal === null) done?.(result);
-      else this.refused(refusal, body);
-      this.changed();
+    try {
+      while (!this.empty) await this.sendFirst();
+    } finally {
+      this.sending = false;
     }
-    this.sending = false;
+    for (const resolve of this.settling.splice(0)) resolve();
     this.changed();
   }
 
-  get empty() {
-    return this.waiting.length === 0;
+  async sendFirst() {
+    const { name, path, body } = this.waiting[0];
+    let outcome;
+    for (let wait = SHORTEST_WAIT; ; wait = Math.min(LONGEST_WAIT, 2 * wait)) {
+      try {
+        const result = await this.send(path, body);
+        outcome = () => this.handlers.get(name)?.(result);
+        break;
+      } catch (error) {
+        if (!(error instanceof Away)) {
+          outcome = () => this.refused(error.message, body);
+          break;
+        }
+        this.problem = error;
+        this.changed();
+        const woken = new Promise((resolve) => {
+          this.wake = resolve;
+        });
+        await Promise.race([woken, this.pause(wait)]);
+      }
+    }
+    this.problem = null;
+    this.waiting.shift();
+    this.store.delete(name);
+    try {
+      outcome();
+    } finally {
+      this.handlers.delete(name);
+    }
+    this.changed();
   }
 }

@@ -1,96 +1,95 @@
-// How far the project is: budget, model, learning curve, and counts on the taxonomy tree.
+// How far the project is: what went wrong, budget, model, learning curve, and counts on the taxonomy tree.
 
 import { post } from "./api.js";
-import { ago, announce, button, byId, h, icon, svg } from "./dom.js";
 import { learningCurve } from "./curve.js";
+import { ago, announce, bdi, button, byId, h, icon, percent, svg } from "./dom.js";
+import { NO, YES } from "./words.js";
+
+const MOST_PEOPLE = 20;
 
 const number = (value) => value.toLocaleString("en-GB");
+const title = (text, ...more) => h("h2", { class: "small-title" }, text, more);
 
-function answered(status) {
-  const { answers, budget } = status;
+// What the server could not do in the background; it is listed as long as it holds.
+function problems(status) {
+  const list = status.problems ?? [];
+  if (!list.length) return null;
+  const rows = list.map(({ what, at }) =>
+    h("li", { class: "trouble" }, icon("wrong"), ` ${what} `, h("small", null, ago(at))),
+  );
+  return h("section", { class: "problem-list" }, title("Problems"), h("ul", null, rows));
+}
+
+function answered({ answers, budget, unknown }) {
   return h(
     "section",
     null,
-    h("h2", { class: "small-title" }, "Answers"),
+    title("Answers"),
     h(
       "p",
       { class: "figure" },
       h("strong", null, number(answers)),
       budget ? ` of ${number(budget)}` : " given",
-      h("span", { class: "soft" }, ` · ${number(status.unknown)} entries open`),
+      h("span", { class: "soft" }, ` · ${number(unknown)} entries open`),
     ),
     budget
       ? h("progress", {
-        max: budget,
-        value: Math.min(answers, budget),
-        "aria-label": `${answers} of ${budget} answers`,
-      })
+          max: budget,
+          value: Math.min(answers, budget),
+          "aria-label": `${answers} of ${budget} answers`,
+        })
       : null,
   );
 }
 
-function model(status, changed) {
-  const { model: current, training } = status;
+function trainingNote(training) {
+  if (training?.running) {
+    return h("p", { class: "training" }, icon("wait"), ` Training since ${ago(training.since)}; go on answering.`);
+  }
+  if (!training?.error) return null;
+  return h("p", { class: "trouble" }, icon("wrong"), ` The last training failed: ${training.error}`);
+}
+
+function model({ model: current, training }, changed) {
   const start = async () => {
     try {
       const result = await post("/api/train", {});
-      announce(result.started ? "Training has started." : result.reason ?? "No training was started.");
+      announce(result.started ? "Training has started." : (result.reason ?? "No training was started."));
     } catch (error) {
       announce(error.message);
     }
     changed();
   };
-  const note = training?.running
-    ? h("p", { class: "training" }, icon("wait"), ` Training since ${ago(training.since)}; go on answering.`)
-    : training?.error
-    ? h("p", { class: "trouble" }, icon("wrong"), ` The last training failed: ${training.error}`)
-    : null;
+  const about = current && [current.learner, current.at && ago(current.at)].filter(Boolean).join(", ");
+  const described = current
+    ? [h("strong", null, `Version ${current.version}`), h("span", { class: "soft" }, ` ${about}`)]
+    : h("span", { class: "soft" }, "None yet: questions are drawn at random.");
   return h(
     "section",
     null,
-    h("h2", { class: "small-title" }, "Model"),
+    title("Model"),
     h(
       "div",
       { class: "model-line" },
-      h(
-        "p",
-        null,
-        current
-          ? [
-            h("strong", null, current.version === null ? "Loading …" : `Version ${current.version}`),
-            h(
-              "span",
-              { class: "soft" },
-              ` ${[current.learner, current.at && ago(current.at)].filter(Boolean).join(", ")}`,
-            ),
-          ]
-          : h("span", { class: "soft" }, "None yet: questions are drawn at random."),
-      ),
+      h("p", null, described),
       button("Train", start, { class: "small", disabled: Boolean(training?.running) }),
     ),
-    note,
+    trainingNote(training),
   );
 }
 
 function curve(status) {
   const gains = Object.entries(status.next_100 ?? {}).filter(([, gain]) => typeof gain === "number");
   const signed = (gain) => `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(3)}`;
+  const listed = gains
+    .slice(0, 3)
+    .map(([name, gain], index) => [index > 0 && ", ", h("strong", null, `${signed(gain)} ${name.toUpperCase()}`)]);
   return h(
     "section",
     null,
-    h("h2", { class: "small-title" }, "Learning curve", h("span", { class: "soft" }, " leave-one-out estimate")),
+    title("Learning curve", h("span", { class: "soft" }, " leave-one-out estimate")),
     learningCurve(status.curve),
-    gains.length > 0 &&
-      h(
-        "p",
-        { class: "more-answers" },
-        "100 more answers would bring about ",
-        gains.slice(0, 3).map((
-          [name, gain],
-          index,
-        ) => [index > 0 && ", ", h("strong", null, `${signed(gain)} ${name.toUpperCase()}`)]),
-        ".",
-      ),
+    gains.length > 0 && h("p", { class: "more-answers" }, "100 more answers would bring about ", listed, "."),
   );
 }
 
@@ -102,78 +101,59 @@ function counts({ yes, no, unknown }) {
 }
 
 function tree(status, concepts, browse) {
-  const of = new Map(status.concepts.map((one) => [one.concept, one]));
-  const rows = [...concepts.values()].filter((concept) => of.has(concept.concept)).map((concept) => {
-    const row = of.get(concept.concept);
-    const depth = Math.min(6, concept.path.split(" > ").length - 1);
+  const counted = new Map(status.concepts.map((row) => [row.concept, row]));
+  const listed = [...concepts.values()].filter(({ concept }) => counted.has(concept));
+  const rows = listed.map(({ concept, name, path }) => {
+    const row = counted.get(concept);
+    const depth = Math.min(6, path.split(" > ").length - 1);
     return h(
       "tr",
       { class: `depth-${depth}` },
       h(
         "th",
         { scope: "row" },
-        button(concept.name, () => browse(concept.concept), { class: "link", title: `Browse ${concept.path}` }),
+        button(bdi(name), () => browse(concept), { class: "link", title: `Browse ${path}` }),
         counts(row),
       ),
       [row.yes, row.no, row.unknown].map((count) => h("td", null, number(count))),
     );
   });
+  const head = h(
+    "tr",
+    null,
+    h("th", { scope: "col" }, h("span", { class: "unseen" }, "Concept")),
+    [YES, NO, "open"].map((word) => h("th", { scope: "col" }, word)),
+  );
   return h(
     "section",
     null,
-    h("h2", { class: "small-title" }, "Concepts"),
+    title("Concepts"),
     h(
       "div",
       { class: "tree", tabindex: 0, role: "region", "aria-label": "Counts of each concept" },
-      h(
-        "table",
-        null,
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            h("th", { scope: "col" }, h("span", { class: "unseen" }, "Concept")),
-            ["yes", "no", "open"].map((title) => h("th", { scope: "col" }, title)),
-          ),
-        ),
-        h("tbody", null, rows),
-      ),
+      h("table", null, h("thead", null, head), h("tbody", null, rows)),
     ),
   );
 }
 
 // Who answered how much, and how often they agree with others about the same entries.
 function people(status) {
-  const found = status.annotators ?? [];
-  if (found.length < 2) return null;
-  const row = (one) =>
+  const annotators = status.annotators ?? [];
+  if (annotators.length < 2) return null;
+  const row = ({ name, yes, no, agreement }) =>
     h(
       "tr",
       null,
-      h("th", { scope: "row" }, one.name),
-      h("td", null, number(one.yes + one.no)),
-      h(
-        "td",
-        null,
-        one.agreement === null || one.agreement === undefined ? "–" : `${Math.round(one.agreement * 100)} %`,
-      ),
+      h("th", { scope: "row" }, bdi(name)),
+      h("td", null, number(yes + no)),
+      h("td", null, percent(agreement) || "–"),
     );
+  const head = h("tr", null, h("th"), h("th", { scope: "col" }, "answers"), h("th", { scope: "col" }, "agreement"));
   return h(
     "section",
     { class: "people" },
-    h("h2", { class: "small-title" }, "People"),
-    h(
-      "table",
-      null,
-      h(
-        "thead",
-        null,
-        h("tr", null, h("th"), h("th", { scope: "col" }, "answers"), h("th", { scope: "col" }, "agreement")),
-      ),
-      h("tbody", null, found.slice(0, 20).map(row)),
-    ),
+    title("People"),
+    h("table", null, h("thead", null, head), h("tbody", null, annotators.slice(0, MOST_PEOPLE).map(row))),
   );
 }
 
@@ -181,13 +161,15 @@ export function drawProgress(status, concepts, { browse, changed }) {
   const place = byId("progress");
   const scrolled = place.querySelector(".tree")?.scrollTop ?? 0;
   const inside = [...place.querySelectorAll("button, [tabindex]")].indexOf(document.activeElement);
-  place.replaceChildren(
+  const parts = [
+    problems(status),
     answered(status),
     model(status, changed),
     curve(status),
     tree(status, concepts, browse),
-    people(status) ?? "",
-  );
+    people(status),
+  ];
+  place.replaceChildren(...parts.filter(Boolean));
   place.querySelector(".tree").scrollTop = scrolled;
   if (inside >= 0) place.querySelectorAll("button, [tabindex]")[inside]?.focus({ preventScroll: true });
 }

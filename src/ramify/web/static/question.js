@@ -1,34 +1,48 @@
-// How one question looks, in its three modes. What is chosen and what happens is decided in ask.js.
+// How a question looks, in its three modes. What happens with it is decided in ask.js.
 
-import { bar, button, h, icon, itemView, key, percent } from "./dom.js";
+import { bar, bdi, button, h, icon, itemView, key, percent } from "./dom.js";
 import { CHOICE_KEYS } from "./keys.js";
+import { entryKey, isSingle, namesAbove, sameEntries } from "./task.js";
+import { GRID, GROUP, NO, SINGLE, SKIP, YES } from "./words.js";
 
 const MANY = CHOICE_KEYS.length;
 
-// A group of one child is a yes/no question.
-export const isSingle = (task) => task.mode === "single" || (task.mode === "group" && task.entries.length === 1);
-export const entryKey = (entry) => `${entry.item}:${entry.concept}`;
+// -- what is asked --------------------------------------------------------------------------------------------------
 
 function crumbs(task) {
-  const names = isSingle(task) && task.mode === "group" ? [...task.path, task.entries[0].name] : task.path;
-  const last = isSingle(task) || task.mode === "grid" ? `${names.at(-1)}?` : names.at(-1);
-  const steps = [...names.slice(0, -1), last].map((
-    name,
-    index,
-  ) => [index > 0 && h("span", { class: "arrow", "aria-label": "then" }, "›"), h("span", { class: "crumb" }, name)]);
-  if (!isSingle(task) && task.mode === "group") {
-    steps.push([
-      h("span", { class: "arrow", "aria-hidden": "true" }, "›"),
-      h("span", { class: "crumb open" }, "which of these?"),
-    ]);
-  }
-  return h("h1", { class: "crumbs", id: "asked" }, steps);
+  const several = task.mode === GROUP && !isSingle(task);
+  const names = namesAbove(task);
+  const steps = names.map((name, index) =>
+    h("span", { class: "crumb" }, bdi(name), !several && index === names.length - 1 && "?"),
+  );
+  if (several) steps.push(h("span", { class: "crumb open" }, names.length ? "which of these?" : "Which of these?"));
+  const arrow = () => h("span", { class: "arrow", "aria-label": "then" }, "›");
+  return h(
+    "h1",
+    { class: "crumbs", id: "asked" },
+    steps.map((step, index) => [index > 0 && arrow(), step]),
+  );
 }
 
 function hint(task) {
-  if (task.mode === "grid") return `Choose every item that is “${task.path.at(-1)}”; the others are saved as no.`;
   if (isSingle(task)) return null;
-  return "Choose all that apply; the others are saved as no.";
+  const sentence =
+    task.mode === GRID
+      ? ["Choose every item that is “", bdi(task.path.at(-1)), "”; the others are saved as no."]
+      : "Choose all that apply; the others are saved as no.";
+  return h("p", { class: "soft hint" }, sentence);
+}
+
+// What had been answered before it was undone.
+function takenBack({ task, said, concepts }) {
+  if (!said.length) return null;
+  const count = (word) => said.filter(({ answer }) => answer === word).length;
+  const about = sameEntries(said, task.entries) ? null : concepts.get(said[0].concept);
+  let words = `${count(YES)} yes, ${count(NO)} no`;
+  if (about) words = ["“", bdi(about.name), "” is wrong here"];
+  else if (count(SKIP)) words = "skipped";
+  else if (isSingle(task)) words = said[0].answer;
+  return h("p", { class: "soft taken-back" }, icon("undo"), " Your answer was: ", words);
 }
 
 function guessOf(task, entry, shown) {
@@ -38,73 +52,70 @@ function guessOf(task, entry, shown) {
   return h("span", { class: "guess" }, bar(share), h("span", null, `guess ${percent(share)}`));
 }
 
+// -- known examples -------------------------------------------------------------------------------------------------
+
 function thumbnails(task, concept, most) {
-  const found = (task.examples ?? []).filter((example) => example.concept === concept && example.item.picture).slice(
-    0,
-    most,
-  );
-  return found.map((example) =>
+  const examples = (task.examples ?? []).filter((example) => example.concept === concept && example.item.picture);
+  return examples.slice(0, most).map(({ item }) =>
     h("img", {
       class: "thumb",
-      src: example.item.picture,
+      src: item.picture,
       alt: "",
-      title: `known example: ${example.item.id}`,
+      title: `known example: ${item.id}`,
       loading: "lazy",
-    })
+    }),
+  );
+}
+
+function exampleStrip(task) {
+  const pictures = thumbnails(task, task.entries[0].concept, 3);
+  if (!pictures.length) return null;
+  return h(
+    "div",
+    { class: "example-strip" },
+    h("span", { class: "soft" }, "Known examples"),
+    h("span", { class: "thumbs large" }, pictures),
   );
 }
 
 function quotes(task) {
-  const found = (task.examples ?? []).filter((example) => !example.item.picture);
-  if (!found.length) return null;
-  const name = new Map(task.entries.map((entry) => [entry.concept, entry.name]));
-  return h(
-    "details",
-    { class: "examples", open: true },
-    h("summary", null, "Known examples"),
-    h(
-      "ul",
-      null,
-      found.map((example) =>
-        h(
-          "li",
-          null,
-          h("strong", null, name.get(example.concept) ?? ""),
-          " ",
-          h("q", null, example.item.text ?? example.item.id),
-        )
-      ),
-    ),
+  const examples = (task.examples ?? []).filter((example) => !example.item.picture);
+  if (!examples.length) return null;
+  const names = new Map(task.entries.map((entry) => [entry.concept, entry.name]));
+  const rows = examples.map(({ concept, item }) =>
+    h("li", null, h("strong", null, bdi(names.get(concept) ?? "")), " ", h("q", { dir: "auto" }, item.text ?? item.id)),
   );
+  return h("section", { class: "examples" }, h("h2", { class: "soft" }, "Known examples"), h("ul", null, rows));
 }
 
-function choices(task, view, actions) {
+// -- what can be chosen ---------------------------------------------------------------------------------------------
+
+function choices({ task, chosen, guess }, actions) {
   const list = task.entries.map((entry, index) => {
-    const chosen = view.chosen.has(entryKey(entry));
+    const isChosen = chosen.has(entryKey(entry));
     const properties = {
       class: "choice",
-      "aria-pressed": String(chosen),
+      "aria-pressed": String(isChosen),
       title: entry.description,
       "data-name": entry.name.toLowerCase(),
     };
-    const thumbs = thumbnails(task, entry.concept, task.entries.length > 6 ? 2 : 3);
+    const pictures = thumbnails(task, entry.concept, task.entries.length > 6 ? 2 : 3);
     const label = [
       CHOICE_KEYS[index] ? key(CHOICE_KEYS[index]) : h("span", { class: "no-key" }),
       h(
         "span",
         { class: "name" },
-        h("span", null, entry.name),
-        entry.description && h("small", null, entry.description),
-        guessOf(task, entry, view.guess),
+        bdi(entry.name),
+        entry.description && h("small", { dir: "auto" }, entry.description),
+        guessOf(task, entry, guess),
       ),
-      thumbs.length > 0 && h("span", { class: "thumbs" }, thumbs),
-      h("span", { class: "mark" }, chosen ? [icon("yes"), h("span", { class: "mark-word" }, "yes")] : null),
+      pictures.length > 0 && h("span", { class: "thumbs" }, pictures),
+      h("span", { class: "mark" }, isChosen ? [icon(YES), h("span", { class: "mark-word" }, YES)] : null),
     ];
     return button(label, () => actions.toggle(entry), properties);
   });
-  const narrow = task.entries.length > MANY && filter(list);
   return [
-    narrow,
+    list.length > MANY && filter(list),
     h("div", { class: `choices ${list.length > 6 ? "many" : ""}`, role: "group", "aria-labelledby": "asked" }, list),
   ];
 }
@@ -114,136 +125,151 @@ function filter(list) {
   const field = h("input", {
     type: "search",
     class: "find",
+    dir: "auto",
     placeholder: "Find a choice  ( / )",
     "aria-label": "Find a choice",
     autocomplete: "off",
   });
-  const matches = () => list.filter((one) => !one.hidden);
   field.addEventListener("input", () => {
-    for (const one of list) one.hidden = !one.dataset.name.includes(field.value.trim().toLowerCase());
+    for (const choice of list) choice.hidden = !choice.dataset.name.includes(field.value.trim().toLowerCase());
   });
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !field.value.trim()) return;
     event.preventDefault();
-    matches()[0]?.click();
+    list.find((choice) => !choice.hidden)?.click();
   });
   return field;
 }
 
-function tiles(task, view, actions) {
-  const item = new Map(task.items.map((one) => [one.item, one]));
-  return h(
-    "div",
-    { class: "tiles", role: "group", "aria-labelledby": "asked" },
-    task.entries.map((entry, index) => {
-      const chosen = view.chosen.has(entryKey(entry));
-      const shown = item.get(entry.item);
-      const label = [
-        itemView(shown, "tile-media"),
-        h(
-          "span",
-          { class: "tile-foot" },
-          key(CHOICE_KEYS[index]),
-          guessOf(task, entry, view.guess),
-          h("span", { class: "mark" }, chosen ? [icon("yes"), "yes"] : null),
-        ),
-      ];
-      return button(label, () => actions.toggle(entry), {
-        class: "tile",
-        "aria-pressed": String(chosen),
-        "aria-label": `${CHOICE_KEYS[index]}: ${shown.text || shown.id}`,
-      });
-    }),
-  );
+function tiles({ task, chosen, guess }, actions) {
+  const items = new Map(task.items.map((item) => [item.item, item]));
+  const list = task.entries.map((entry, index) => {
+    const isChosen = chosen.has(entryKey(entry));
+    const item = items.get(entry.item);
+    const label = [
+      itemView(item, "tile-media"),
+      h(
+        "span",
+        { class: "tile-foot" },
+        key(CHOICE_KEYS[index]),
+        guessOf(task, entry, guess),
+        h("span", { class: "mark" }, isChosen ? [icon(YES), YES] : null),
+      ),
+    ];
+    return button(label, () => actions.toggle(entry), {
+      class: "tile",
+      "aria-pressed": String(isChosen),
+      "aria-label": `${CHOICE_KEYS[index]}: ${item.text || item.id}`,
+    });
+  });
+  return h("div", { class: "tiles", role: "group", "aria-labelledby": "asked" }, list);
 }
 
-function exampleStrip(task) {
-  const concept = task.entries[0].concept;
-  const thumbs = thumbnails(task, concept, 3);
-  if (!thumbs.length) return null;
-  return h(
-    "div",
-    { class: "example-strip" },
-    h("span", { class: "soft" }, "Known examples"),
-    h("span", { class: "thumbs large" }, thumbs),
-  );
-}
+// -- what can be done -----------------------------------------------------------------------------------------------
 
-function actionsBar(task, view, actions) {
-  const chosen = view.chosen.size;
-  const confirm = chosen ? `Save ${chosen} yes, ${task.entries.length - chosen} no` : "Save: none of these";
+function actionsBar({ task, chosen, guess, said }, parent, actions) {
+  const all = sameEntries(said, task.entries) && new Set(said.map(({ answer }) => answer));
+  const was = (answer) => all && all.size === 1 && all.has(answer) && { "aria-pressed": "true" };
+  const confirm = chosen.size
+    ? `Save ${chosen.size} yes, ${task.entries.length - chosen.size} no`
+    : "Save: none of these";
   const main = isSingle(task)
     ? [
-      button([icon("yes"), "Yes"], () => actions.single("yes"), { class: "primary" }, "y"),
-      button([icon("no"), "No"], () => actions.single("no"), { class: "strong" }, "n"),
-    ]
+        button([icon(YES), "Yes"], () => actions.single(YES), { class: "primary", ...was(YES) }, "y"),
+        button([icon(NO), "No"], () => actions.single(NO), { class: "strong", ...was(NO) }, "n"),
+      ]
     : [button(confirm, actions.confirm, { class: "primary wide" }, "enter")];
-  const parent = view.parentName;
+  const wrong =
+    parent &&
+    button(
+      [icon("wrong"), h("span", { class: "clip" }, "Not “", bdi(parent.name), "”")],
+      actions.wrong,
+      { class: "plain", title: `The label “${parent.name}” itself is wrong here` },
+      "w",
+    );
   return h(
     "div",
-    { class: "actions" },
+    { class: "foot actions" },
     h("div", { class: "main-actions" }, main),
     h(
       "div",
       { class: "side-actions" },
-      button([icon("skip"), "Skip"], actions.skip, { class: "plain" }, "space"),
-      parent &&
-        button([icon("wrong"), h("span", { class: "clip" }, `Not “${parent}”`)], actions.wrong, {
-          class: "plain",
-          title: `The label “${parent}” itself is wrong here`,
-        }, "w"),
+      button([icon(SKIP), "Skip"], actions.skip, { class: "plain", ...was(SKIP) }, "space"),
+      wrong,
       button([icon("undo"), "Undo"], actions.undo, { class: "plain" }, "u"),
-      button([icon("eye"), view.guess ? "Hide guess" : "Guess"], actions.guess, {
-        class: "plain",
-        "aria-pressed": String(view.guess),
-      }, "g"),
+      button(
+        [icon("eye"), guess ? "Hide guess" : "Guess"],
+        actions.guess,
+        { class: "plain", "aria-pressed": String(guess) },
+        "g",
+      ),
     ),
   );
 }
 
 // With none chosen where one has to apply, the label above must be wrong: ask, instead of saving a contradiction.
-function doubt(view, actions) {
+function doubtBar(parent, actions) {
+  const name = () => ["“", bdi(parent.name), "”"];
   return h(
     "div",
-    { class: "doubt", role: "group", "aria-label": "None of these?" },
-    h(
-      "p",
-      null,
-      h("strong", null, "None of these? "),
-      `Every “${view.parentName}” is one of them. Is the label “${view.parentName}” wrong here?`,
-    ),
+    { class: "foot doubt", role: "group", "aria-label": "None of these?" },
+    h("p", null, h("strong", null, "None of these? "), [
+      "Every ",
+      name(),
+      " is one of them. Is the label ",
+      name(),
+      " wrong here?",
+    ]),
     h(
       "div",
       { class: "main-actions" },
-      button([icon("wrong"), `Yes, “${view.parentName}” is wrong`], actions.wrong, { class: "primary" }, "w"),
+      button([icon("wrong"), h("span", null, "Yes, ", name(), " is wrong")], actions.wrong, { class: "primary" }, "w"),
       button("No, look again", actions.back, { class: "strong" }, "esc"),
     ),
   );
 }
 
-export function questionView(task, view, actions) {
-  const head = [crumbs(task), task.description && h("p", { class: "description" }, task.description)];
-  const guess = isSingle(task) && guessOf(task, task.entries[0], view.guess);
-  const foot = view.doubt ? doubt(view, actions) : actionsBar(task, view, actions);
-  const note = hint(task) && h("p", { class: "soft hint" }, hint(task));
-  if (task.mode === "grid") {
+// The foot stays in sight, however long the rest is.
+export function questionView(session, actions) {
+  const { task, doubt, guess } = session;
+  const parent = task.mode === GRID ? null : session.parent;
+  const head = [
+    crumbs(task),
+    task.description && h("p", { class: "description", dir: "auto" }, task.description),
+    takenBack(session),
+    hint(task),
+  ];
+  const foot = doubt && parent ? doubtBar(parent, actions) : actionsBar(session, parent, actions);
+  if (task.mode === GRID) {
     return h(
       "div",
-      { class: "card question grid" },
-      h("div", { class: "grid-head" }, h("div", null, head, note), exampleStrip(task)),
-      quotes(task),
-      tiles(task, view, actions),
+      { class: `card question ${GRID}` },
+      h(
+        "div",
+        { class: "question-body" },
+        h("div", { class: "grid-head" }, h("div", null, head), exampleStrip(task)),
+        tiles(session, actions),
+        quotes(task),
+      ),
       foot,
     );
   }
-  const ask = isSingle(task)
-    ? [exampleStrip(task), quotes(task), guess]
-    : [note, choices(task, view, actions), quotes(task)];
-  const text = !task.item.picture;
+  const ask = isSingle(task) ? [exampleStrip(task), guessOf(task, task.entries[0], guess)] : choices(session, actions);
   return h(
     "div",
-    { class: `card question ${text ? "with-text" : "with-picture"} ${isSingle(task) ? "single" : "group"}` },
-    h("div", { class: "media-side" }, itemView(task.item), h("p", { class: "soft item-id" }, task.item.id)),
-    h("div", { class: "ask-side" }, head, ask, foot),
+    { class: `card question ${isSingle(task) ? SINGLE : GROUP}` },
+    h(
+      "div",
+      { class: `question-body ${task.item.picture ? "with-picture" : "with-text"}` },
+      h(
+        "div",
+        { class: "media-side" },
+        itemView(task.item),
+        h("p", { class: "soft item-id", dir: "auto" }, task.item.id),
+      ),
+      h("div", { class: "ask-side" }, head, ask),
+      quotes(task),
+    ),
+    foot,
   );
 }

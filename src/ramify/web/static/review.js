@@ -1,8 +1,9 @@
 // What people should look at again: annotators who disagree, assertions that contradict each other, coarse labels called wrong.
 
 import { get } from "./api.js";
-import { announce, button, byId, h, itemView } from "./dom.js";
+import { announce, bdi, button, byId, h, itemView } from "./dom.js";
 import { openItem, yesNo } from "./item.js";
+import { statements } from "./reasons.js";
 
 export class Reviewing {
   constructor({ send, settled }) {
@@ -12,9 +13,9 @@ export class Reviewing {
 
   async load() {
     const place = byId("review");
-    let found;
+    let review;
     try {
-      found = await get("/api/review");
+      review = await get("/api/review");
     } catch (error) {
       place.replaceChildren(h("p", { class: "card" }, error.message));
       return;
@@ -23,80 +24,86 @@ export class Reviewing {
       this.list(
         "Annotators disagree",
         "Choose what is right: it then counts above what they said.",
-        found.disagreements,
-        (one) => this.disagreement(one),
+        review.disagreements.map((disagreement) => this.disagreement(disagreement)),
       ),
       this.list(
         "Contradictions",
         "These statements cannot all be true, so none of them counts until one is changed.",
-        found.contradictions,
-        (one) => this.contradiction(one),
+        review.contradictions.map((contradiction) => this.contradiction(contradiction)),
       ),
       this.list(
         "Coarse labels called wrong",
         "Somebody said that the imported label does not fit. Confirm it, or say that the label is right.",
-        found.coarse_wrong,
-        (one) => this.coarse(one),
+        review.coarse_wrong.map((label) => this.coarse(label)),
       ),
     );
   }
 
-  list(title, explanation, entries, row) {
+  list(title, explanation, rows) {
+    const filled = rows.length > 0;
     return h(
       "section",
       { class: "card review-list" },
-      h("h2", null, title, " ", entries.length > 0 && h("span", { class: "badge" }, String(entries.length))),
-      entries.length
-        ? [h("p", { class: "soft" }, explanation), h("ul", null, entries.map((one) => h("li", null, row(one))))]
-        : h("p", { class: "soft" }, "Nothing here."),
+      h("h2", null, title, " ", filled && h("span", { class: "badge" }, String(rows.length))),
+      h("p", { class: "soft" }, filled ? explanation : "Nothing here."),
+      filled &&
+        h(
+          "ul",
+          null,
+          rows.map((row) => h("li", null, row)),
+        ),
     );
   }
 
   open(item, concepts) {
-    return button(
-      itemView(item, "past-size"),
-      () => openItem(item.item, { send: this.send, settled: this.settled, first: concepts, closed: () => this.load() }),
-      { class: "review-open", "aria-label": `Open ${item.id}` },
-    );
+    const { send, settled } = this;
+    const show = () => openItem(item.item, { send, settled, first: concepts, closed: () => this.load() });
+    return button(itemView(item, "past-size"), show, { class: "review-open", "aria-label": `Open ${item.id}` });
   }
 
-  settle(one, words) {
-    return yesNo(null, async (answer) => {
-      this.send([{ item: one.item.item, concept: one.concept, answer }], {}, true);
-      announce(`${one.path}: settled as ${answer}`);
+  settle({ item, concept, path }, words) {
+    const say = async (answer) => {
+      this.send([{ item: item.item, concept, answer }], true);
+      announce(`${path}: settled as ${answer}`);
       await this.settled();
       await this.load();
-    }, words);
+    };
+    return yesNo(null, say, words);
   }
 
-  row(one, said, words) {
+  row(entry, said, words) {
+    const { item, concept, path } = entry;
     return [
-      this.open(one.item, [one.concept]),
+      this.open(item, [concept]),
       h(
         "div",
         null,
-        h("strong", null, `${one.path}?`),
-        h("span", { class: "soft" }, ` ${one.item.id}`),
+        h("strong", null, bdi(path), "?"),
+        h("span", { class: "soft" }, " ", bdi(item.id)),
         h("p", null, said),
       ),
-      this.settle(one, words),
+      this.settle(entry, words),
     ];
   }
 
-  disagreement(one) {
-    const said = Object.entries(one.answers).map(([name, answer]) =>
-      `${name}: ${answer === 1 ? "yes" : answer === 0 ? "no" : answer}`
+  disagreement(entry) {
+    const said = Object.entries(entry.answers);
+    return this.row(
+      entry,
+      said.map(([name, answer], index) => [index > 0 && " · ", bdi(name), `: ${answer}`]),
     );
-    return this.row(one, said.join(" · "));
   }
 
-  contradiction(one) {
-    const number = /^item (\d+): /.exec(one)?.[1];
-    const show = () => openItem(Number(number), { send: this.send, settled: this.settled, closed: () => this.load() });
-    return [h("div", null, h("p", null, one)), number !== undefined && button("Open", show, { class: "small" })];
+  contradiction({ item, said }) {
+    const concepts = said.map(({ concept }) => concept);
+    return [
+      this.open(item, concepts),
+      h("div", null, h("span", { class: "soft" }, bdi(item.id)), h("p", null, statements(said))),
+    ];
   }
 
-  coarse(one) {
-    return this.row(one, `${one.annotator} says that this label is wrong here.`, ["Label is right", "Label is wrong"]);
+  coarse(entry) {
+    const said = [bdi(entry.annotator), " says that this label is wrong here."];
+    return this.row(entry, said, ["Label is right", "Label is wrong"]);
   }
 }

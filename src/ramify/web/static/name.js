@@ -1,0 +1,57 @@
+// Who answers: asked for once, shown at the top, and changed there.
+
+import { byId, h } from "./dom.js";
+import { session } from "./session.js";
+import { LONGEST_NAME } from "./words.js";
+
+export function askName() {
+  return new Promise((resolve) => {
+    const field = h("input", {
+      id: "name",
+      dir: "auto",
+      maxlength: LONGEST_NAME,
+      autocomplete: "name",
+      required: true,
+      value: session.annotator,
+    });
+    const form = h(
+      "form",
+      { method: "dialog" },
+      h("label", { for: "name" }, "Your name is kept with your answers, so that others can ask you about them."),
+      field,
+      h("button", { class: "primary" }, "Start ", h("kbd", null, "enter")),
+    );
+    const box = h(
+      "dialog",
+      { class: "name-dialog", "aria-label": "Who is answering?" },
+      h("h2", null, "Who is answering?"),
+      form,
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const name = field.value.replace(/\p{Cc}/gu, "").trim();
+      if (!name) return;
+      session.annotator = name;
+      box.close();
+    });
+    box.addEventListener("cancel", (event) => {
+      if (!session.annotator) event.preventDefault();
+    });
+    box.addEventListener("close", () => {
+      box.remove();
+      if (session.annotator) resolve();
+    });
+    document.body.append(box);
+    box.showModal();
+    field.select();
+  });
+}
+
+export function drawName() {
+  const { annotator } = session;
+  byId("annotator").replaceChildren(
+    h("span", { class: "avatar", dir: "auto", "aria-hidden": "true" }, [...annotator][0]?.toUpperCase() ?? "?"),
+    h("span", { class: "clip", dir: "auto" }, annotator),
+  );
+  byId("annotator").setAttribute("aria-label", `You are ${annotator}. Change the name.`);
+}

@@ -1,0 +1,20 @@
+// The words and limits that the page shares with the server: ramify.labels.words and ramify.project.limits say the same.
+
+export const YES = "yes";
+export const NO = "no";
+export const SKIP = "skip";
+export const UNKNOWN = "unknown";
+export const UNDO = "undo";
+export const DISPUTED = "disputed"; // unknown because people disagree
+
+export const STATES = [YES, NO, UNKNOWN]; // what is known of an entry
+export const ANSWERS = [YES, NO, SKIP]; // what a person may say of one
+
+export const GROUP = "group"; // one item, all open children of one concept
+export const SINGLE = "single"; // one item, one concept
+export const GRID = "grid"; // several items, one concept
+export const MODES = [GROUP, SINGLE, GRID];
+
+export const LONGEST_NAME = 100; // characters of an annotator's name
+export const LONGEST_QUERY = 200; // characters to search for
+export const LONGEST_PAGE = 200; // items or answers on one page of a list
