@@ -5,17 +5,15 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 
-from ramify.data import Dataset, benchmark
+from ramify import Dataset, Project, RamifyError, benchmark
 from ramify.demo import scenes
 from ramify.experiments.overview import overview
 from ramify.experiments.runs import run_comparison, run_simulation
 from ramify.experiments.tables import as_rich, progression_as_rich
 from ramify.learners import LEARNERS
-from ramify.project.live.training import train
-from ramify.project.store.store import Store
-from ramify.web import serve
 
 SCENES, WARM, BATCH, ROUNDS = 4000, 16, 40, 20
 SERVED = 800  # scenes in the project that the page shows
@@ -36,7 +34,7 @@ def main(folder: Path) -> None:
     if os.environ.get("DEMO_SERVE") == "0":
         print(f"Serve the page with: ramify serve {project}")
         return
-    serve(project)
+    Project(project).serve()
 
 
 def look_at_data(data: Path, sheet: Path) -> None:
@@ -84,21 +82,27 @@ def say(results: list[dict[str, object]], total: int) -> None:
     print(f"  {len(results)} of {total} learners", flush=True)
 
 
-def make_project(project: Path, pictures: Path) -> None:
+def make_project(folder: Path, pictures: Path) -> None:
     """A project as somebody with pictures and coarse labels would have it: a handful carry fine labels."""
     drawn = benchmark(scenes.read(SERVED), warm=WARM).train
     pictures.mkdir(exist_ok=True)
     names = [f"{number}.png" for number in range(len(drawn))]
     for name, scene in zip(names, drawn.ids, strict=True):
         scenes.draw(0, int(scene.rpartition("-")[2]))[0].save(pictures / name)
-    draft = project.with_name("project.draft")  # an interrupted demo leaves no half project
+    taxonomy = drawn.labels.taxonomy
+    states = drawn.labels.states(concepts=np.arange(len(taxonomy)))
+    table = {"id": drawn.ids.tolist(), "picture": names}
+    table |= {taxonomy.path(concept): states[:, concept].tolist() for concept in range(len(taxonomy))}
+    draft = folder.with_name("project.draft")  # an interrupted demo leaves no half project
     shutil.rmtree(draft, ignore_errors=True)
-    with Store.create(draft, drawn.labels.taxonomy) as store:
-        store.set_setting("images", str(pictures.resolve()))
-        store.add(drawn.ids, None, names, drawn.features, drawn.labels)
-        train(store)
-    draft.rename(project)
+    project = Project.create(draft, taxonomy)
+    project.add(table, images=pictures)
+    project.train()
+    draft.rename(folder)
 
 
 if __name__ == "__main__":
-    main(Path(*sys.argv[1:2] or ["demo"]))
+    try:
+        main(Path(*sys.argv[1:2] or ["demo"]))
+    except RamifyError as error:  # a folder of an earlier version, perhaps
+        sys.exit(f"demo: {error}")

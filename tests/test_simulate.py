@@ -14,7 +14,7 @@ from ramify.cli import main
 from ramify.data import Dataset
 from ramify.data.bundle import known_labels
 from ramify.errors import RamifyError
-from ramify.experiments import common, figures, progression, simulate, tables
+from ramify.experiments import common, figures, progression, runs, simulate, tables
 from ramify.metrics import curve_auc
 from ramify.taxonomy import Taxonomy
 from test_cli import ENVIRONMENT, command, run_in_process
@@ -185,6 +185,35 @@ def test_a_run_with_nothing_left_to_ask_says_so(source, tmp_path):
     (result,) = run(source, tmp_path / "out", batch=1000)
     assert [row["round"] for row in result["curve"]] == [0, 1]
     assert "nothing is left to ask" in result["stopped"]
+
+
+def test_a_whole_simulation_is_written_down(source, tmp_path):
+    seen = []
+    done = runs.run_simulation(
+        source,
+        ["random-items"],
+        tmp_path / "out",
+        warm=6,
+        batch=1000,
+        rounds=2,
+        seeds=1,
+        how="serial",
+        json_file=tmp_path / "r.json",
+        report=lambda finished, total: seen.append((finished, total)),
+    )
+    assert (seen[0], seen[-1]) == ((0, 4), (2, 4))
+    written = json.loads((tmp_path / "r.json").read_text())
+    assert (written["rows"], written["summary"]) == (done.rows, done.summary)
+    assert done.summary == progression.summary(done.rows)
+    lines = done.table.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "| " + " | ".join(tables.progression(done.summary)[0]) + " |"
+    assert "Some runs ended early: nothing is left to ask after" in done.sentences[-1]
+    assert {f"{sentence}." for sentence in done.sentences} <= set(lines)
+    assert [path.name for path in done.figures] == [
+        "al_curve.png", "al_curve.svg", "al_curve_views.png", "al_curve_views.svg"
+    ]  # fmt: skip
+    with pytest.raises(RamifyError, match=r"nowhere is not a folder: --json needs one that exists"):
+        runs.run_simulation(source, ["random"], tmp_path / "out", warm=6, json_file=tmp_path / "nowhere" / "r.json")
 
 
 @pytest.mark.parametrize(
