@@ -143,7 +143,6 @@ def test_undo_brings_back_a_single_answer(visit, server, key, word, reloaded):
     expect(page.locator(".main-actions button[aria-pressed]")).to_have_count(1)
 
 
-@pytest.mark.xfail(strict=True, reason="Service.undo makes a screen of the mode group of what was one of the mode grid")
 def test_undo_of_a_grid_after_a_reload(visit, server):
     page = visit(server, "Gus")
     page.get_by_role("button", name="Grid", exact=True).click()

@@ -178,7 +178,8 @@ class Service:
             self._apply(entries)
             again = [entry for entry in entries if self._is_open(entry)]
             if again and all(self.leases.lease(annotator, [[entry] for entry in again])):
-                screen = self.screens.screen("group", again, time.time() + self.leases.seconds)
+                mode = "grid" if len({item for item, _ in again}) > 1 else "group"
+                screen = self.screens.screen(mode, again, time.time() + self.leases.seconds)
         said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
         undone = [
             shapes.UndoneAnswer(item=event.item, concept=event.concept, answer=said[event.undoes])  # type: ignore[index,arg-type]
