@@ -132,9 +132,9 @@ def _names(text: str) -> list[str]:
 
 def _numbers(text: str, option: str) -> list[float]:
     try:
-        found = [float(number) for number in text.split(",") if number.strip()]
+        numbers = [float(number) for number in text.split(",") if number.strip()]
     except ValueError:
-        found = []
-    if not found or not all(map(math.isfinite, found)):
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)):
         raise RamifyError(f"{option} takes numbers separated by commas, not {text!r}")
-    return found
+    return numbers

@@ -120,11 +120,11 @@ async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
 
 def _identity(service: "Service") -> str:
     """What tells this project from any other that may be served at the same address later."""
-    found = service.store.setting("identity")
-    if found is None:
-        found = secrets.token_hex(8)
-        service.store.set_setting("identity", found)
-    return str(found)
+    identity = service.store.setting("identity")
+    if identity is None:
+        identity = secrets.token_hex(8)
+        service.store.set_setting("identity", identity)
+    return str(identity)
 
 
 def _add_asking(app: FastAPI, service: "Service") -> None:
@@ -177,10 +177,10 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
         offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
         limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 50,
     ) -> Response:
-        found = service.browse(
+        page = service.browse(
             concept=concept, state=state, low=low, high=high, query=query, offset=offset, limit=limit
         )
-        return Json(found)
+        return Json(page)
 
     @app.get("/api/why", response_model=shape.Why, summary="Why an entry is known")
     def why(item: Annotated[shape.ItemNumber, Query()], concept: Annotated[shape.ConceptId, Query()]) -> Response:

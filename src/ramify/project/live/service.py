@@ -249,14 +249,14 @@ class Service:
 
     def picture(self, item: int) -> Path:
         """The file of an item's picture, which must lie in the image folder."""
-        (found,) = self.store.items([item])
+        (shown,) = self.store.items([item])
         images = self.store.setting("images")
-        if found.picture is None or images is None:
-            raise RamifyError(f"item {found.id} has no picture")
+        if shown.picture is None or images is None:
+            raise RamifyError(f"item {shown.id} has no picture")
         root: Path = (self.store.folder / str(images)).resolve()
-        path = Path(root / found.picture).resolve()
+        path = Path(root / shown.picture).resolve()
         if not path.is_relative_to(root) or not path.is_file():
-            raise RamifyError(f"the picture of item {found.id} is not in the image folder")
+            raise RamifyError(f"the picture of item {shown.id} is not in the image folder")
         return path
 
     def tally(self) -> Tally:

@@ -51,5 +51,5 @@ def current_learner(store: Store, labels: Labels) -> Learner:
         if learner.taxonomy_ != labels.taxonomy:
             raise RamifyError(f"the taxonomy of {store.folder} has changed: run `ramify train {store.folder}` first")
         return learner
-    found = "no model yet" if damage is None else f"no model that is whole ({damage})"
-    raise RamifyError(f"{store.folder} has {found}: run `ramify train {store.folder}` first")
+    what = "no model yet" if damage is None else f"no model that is whole ({damage})"
+    raise RamifyError(f"{store.folder} has {what}: run `ramify train {store.folder}` first")
