@@ -23,6 +23,24 @@ def real_bundle():
     return path
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """A real browser, for the tests of the page."""
+    from browsers import started_browser
+
+    with started_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens the page of a server, for an annotator."""
+    from browsers import Visits
+
+    with Visits(browser) as visits:
+        yield visits
+
+
 # Started in the background of a script, pytest would ignore Ctrl-C, and so would all processes that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -7,24 +7,12 @@ from collections import Counter
 
 import pytest
 
-from browsers import Visits, expect, needs_browser, next_question, recorded, saved, shown, started_browser
+from browsers import expect, needs_browser, next_question, recorded, saved, shown
 from web_projects import HOSTILE, LocalServer, Server, text_project, wide_project
 
 pytestmark = needs_browser
 ITEMS = 60
 SHOWN = "() => document.querySelector('.item-id').innerText + document.querySelector('.crumbs').innerText"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(browser):
-    with Visits(browser) as visits:
-        yield visits
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from browsers import BY_HAND, Visits, expect, needs_browser, next_question, recorded, saved, shown, started_browser
+from browsers import BY_HAND, expect, needs_browser, next_question, recorded, saved, shown
 from ramify.labels import Labels
 from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
@@ -12,18 +12,6 @@ from web_projects import LocalServer, text_project
 
 pytestmark = needs_browser
 UNREAD = 250  # milliseconds after which a question can have been read
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(browser):
-    with Visits(browser) as visits:
-        yield visits
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from browsers import Visits, expect, needs_browser, saved, started_browser
+from browsers import expect, needs_browser, saved
 from ramify.labels import Labels
 from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
@@ -37,18 +37,6 @@ ASTRAY = """() => {
     }
     return astray;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(browser):
-    with Visits(browser) as visits:
-        yield visits
 
 
 @pytest.fixture

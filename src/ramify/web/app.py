@@ -177,9 +177,7 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
         offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
         limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 50,
     ) -> Response:
-        page = service.browse(
-            concept=concept, state=state, low=low, high=high, query=query, offset=offset, limit=limit
-        )
+        page = service.browse(concept=concept, state=state, low=low, high=high, query=query, offset=offset, limit=limit)
         return Json(page)
 
     @app.get("/api/why", response_model=shape.Why, summary="Why an entry is known")
