@@ -1,7 +1,9 @@
 """Tables of items: what is read from .csv, .jsonl and .parquet, and the sentence for every mistake."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -13,8 +15,8 @@ from PIL import Image
 
 from ramify.errors import RamifyError
 from ramify.readers.folder import read_folder
-from ramify.readers.rows import read_rows
-from ramify.readers.table import Layout, read_items
+from ramify.readers.rows import Rows, read_rows
+from ramify.readers.table import Layout, _ids, _texts, read_items
 from ramify.taxonomy import Taxonomy
 
 TAXONOMY = Taxonomy(
@@ -323,6 +325,26 @@ def test_a_folder_of_pictures_is_read_with_its_subfolders(tmp_path):
     assert (items.ignored, items.unlabelled) == (("misc",), 2)
     with pytest.raises(RamifyError, match="there is no picture in this folder"):
         read_folder(tmp_path / "food" / "none", TAXONOMY)
+
+
+def test_a_picture_whose_name_is_not_utf8_is_refused(tmp_path):
+    name = os.fsencode(tmp_path) + b"/caf\xe9.png"
+    try:
+        Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
+        os.rename(tmp_path / "a.png", name)
+    except OSError:
+        pytest.skip("this file system refuses such a name")
+    with pytest.raises(RamifyError) as error:
+        read_folder(tmp_path, TAXONOMY)
+    assert str(error.value) == f"{tmp_path}: the name of the picture 'caf\\udce9.png' is not UTF-8: rename it"
+
+
+@pytest.mark.parametrize("column", ["id", "text", "picture"])
+def test_half_of_a_character_is_refused_wherever_a_table_comes_from(column):
+    table = Rows(Path("table"), {"id": ["a", "b"]} | {column: ["c", "d\ud800"]}, [1, 2])
+    with pytest.raises(RamifyError) as error:
+        _ids(table, column) if column == "id" else _texts(table, column)
+    assert str(error.value) == f"table, row 2, column '{column}': it holds half of a character (\\ud...): mend it"
 
 
 def test_many_rows_are_read_quickly_enough_to_test(tmp_path):

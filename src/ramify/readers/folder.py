@@ -1,10 +1,12 @@
 """Items from a folder of pictures: each picture is one, and the folders it lies in may say what it shows."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from ramify.concepts import HALF
 from ramify.errors import RamifyError
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
 from ramify.readers.table import Items, Layout
@@ -34,6 +36,9 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
     if not pictures:
         raise RamifyError(f"{folder}: there is no picture in this folder: give the folder that holds them")
     ids = [path.as_posix() for path in pictures]
+    foreign = next((name for name in ids if re.search(HALF, name)), None)
+    if foreign is not None:
+        raise RamifyError(f"{folder}: the name of the picture {foreign!r} is not UTF-8: rename it")
     coarse = np.full((len(ids), len(taxonomy.roots)), UNKNOWN, np.int8)
     place = {root: number for number, root in enumerate(taxonomy.roots.tolist())}
     ignored: dict[str, None] = {}

@@ -1,9 +1,11 @@
 """Items from a table: ids, texts, picture paths, and labels as columns of yes and no or as lists of names."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ramify.concepts import HALF
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.readers.columns import Layout, Roles, yes_or_no
@@ -73,6 +75,7 @@ def _ids(rows: Rows, column: str) -> list[str]:
                 "ids must be unique"
             )
         ids.append(name)
+    _check_characters(rows, column, ids)
     return ids
 
 
@@ -83,4 +86,15 @@ def _texts(rows: Rows, column: str | None) -> list[str | None]:
     for row, value in enumerate(values):
         if not isinstance(value, str | int | float | None):
             raise RamifyError(f"{rows.where(row, column)}: this is not text: write it in quotes")
-    return [as_text(value) for value in values]
+    texts = [as_text(value) for value in values]
+    _check_characters(rows, column, texts)
+    return texts
+
+
+def _check_characters(rows: Rows, column: str, texts: Sequence[str | None]) -> None:
+    """Refuse half of a character, which a table in memory can hold but no file."""
+    try:
+        "".join(filter(None, texts)).encode()
+    except UnicodeEncodeError:
+        row = next(row for row, text in enumerate(texts) if re.search(HALF, text or ""))
+        raise RamifyError(f"{rows.where(row, column)}: it holds half of a character (\\ud...): mend it") from None
