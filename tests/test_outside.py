@@ -18,6 +18,7 @@ from ramify.experiments import compare, simulate
 from ramify.learners import learner_class
 from ramify.project.live.service import Service
 from ramify.strategies import STRATEGIES, strategy_class
+from ramify.taxonomy import Taxonomy
 from ramify.web import create_app
 
 LEARNER, STRATEGY = "outside:Nearest", "outside:Likeliest"
@@ -56,7 +57,9 @@ def test_names_that_lead_nowhere_are_refused():
 
 @pytest.fixture
 def source(tmp_path):
-    features, labels = data(n_items=120, warm=120)
+    children = {"animal": ("cat", "dog"), "sky": ("sun", "moon", "star")}
+    exhaustive = {name: {"exhaustive": True, **dict.fromkeys(finer)} for name, finer in children.items()}
+    features, labels = data(n_items=120, warm=120, taxonomy=Taxonomy(exhaustive))  # so all coarse labels are known
     Dataset(labels, features).save(tmp_path / "data")
     return str(tmp_path / "data")
 

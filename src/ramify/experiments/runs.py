@@ -10,6 +10,7 @@ from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
 from ramify.experiments import figures, progression, tables
 from ramify.experiments import simulate as simulating
+from ramify.files import whole_file
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def run_comparison(
         report=lambda results: report(results, len(cells)),
     )
     table = out / "table.md"
-    table.write_text(tables.as_markdown(*tables.comparison(comparing.summary(results))) + "\n", encoding="utf-8")
+    _write(table, tables.as_markdown(*tables.comparison(comparing.summary(results))) + "\n")
     _write_json(json_file, comparing.as_json(source, results))
     return Comparison(results, table, figures.write_comparison(results, out))
 
@@ -137,7 +138,7 @@ def run_simulation(
         *(f"{sentence}." for sentence in done.sentences),
         tables.as_markdown(*tables.paired(done.summary)),
     ]
-    done.table.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+    _write(done.table, "\n\n".join(texts) + "\n")
     _write_json(json_file, simulating.as_json(planned, results))
     return done
 
@@ -149,4 +150,9 @@ def _check_json(path: Path | None) -> None:
 
 def _write_json(path: Path | None, content: dict[str, Any]) -> None:
     if path is not None:
-        path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        _write(path, json.dumps(content, indent=1))
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
