@@ -277,5 +277,5 @@ def test_a_learner_that_needs_a_whole_item_gets_one_first():
 
 @pytest.mark.parametrize("data", [(np.zeros((3, 2)), None), np.zeros((3, 2))])
 def test_data_that_are_no_dataset_are_refused_in_one_sentence(data):
-    with pytest.raises(RamifyError, match=r"dataset is a ramify.Dataset, not of the type \w+: make one with Dataset"):
+    with pytest.raises(RamifyError, match=r"data are a ramify.Dataset, not \w+: build it with Dataset"):
         ActiveLoop(data, CoarsePrior(), Random(), lambda question: None)

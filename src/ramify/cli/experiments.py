@@ -17,7 +17,7 @@ from ramify.errors import RamifyError
 def inspect(
     path: Annotated[str, typer.Argument(help="An .npz bundle, a folder, a taxonomy file, or 'scenes'.")],
     not_exhaustive: Annotated[
-        bool, typer.Option("--not-exhaustive", help="Read a bundle as the paper does: deduce only what is irrelevant.")
+        bool, typer.Option("--not-exhaustive", help="Read the data as the paper does: deduce only what is irrelevant.")
     ] = False,
 ) -> None:
     """Show what a data set holds: items, features, the taxonomy with counts, and what is known of it."""

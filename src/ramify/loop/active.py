@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ramify.data import Dataset
+from ramify.data import Dataset, as_dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.learners import Learner, load
@@ -48,13 +48,8 @@ class ActiveLoop:
         for name, value in (("batch_size", batch_size), ("epochs", epochs), ("restart_every", restart_every)):
             if not isinstance(value, int | np.integer) or value < 1:
                 raise RamifyError(f"{name} is a whole number from 1 on, not {value!r}")
-        for name, data in (("dataset", dataset), ("test", test)):
-            if not isinstance(data, Dataset | None):
-                raise RamifyError(
-                    f"{name} is a ramify.Dataset, not of the type {type(data).__name__}: make one with "
-                    "Dataset(labels, features)"
-                )
-        if dataset.features is None:
+        as_dataset(dataset if test is None else test)
+        if as_dataset(dataset).features is None:
             raise RamifyError("the data have no features, only labels: a learner needs features")
         self.dataset, self.learner, self.strategy, self.oracle = dataset, learner, strategy, oracle
         self.batch_size, self.test, self.epochs, self.restart_every = batch_size, test, epochs, restart_every
