@@ -46,11 +46,11 @@ class MLP(nn.Module):
 
     def hidden(self, x: Tensor) -> list[Tensor]:
         """The activations of all hidden layers."""
-        found = []
+        activations = []
         for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
             x = layer(drop(x)).relu()
-            found.append(x)
-        return found
+            activations.append(x)
+        return activations
 
     def forward(self, x: Tensor) -> Tensor:
         """The logits."""
@@ -102,9 +102,9 @@ def pick_device(device: str) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        found = torch.device(device)
+        chosen = torch.device(device)
     except RuntimeError:
         raise RamifyError(f"there is no device {device!r}: say 'auto', 'cpu' or 'cuda'") from None
-    if found.type == "cuda" and not torch.cuda.is_available():
+    if chosen.type == "cuda" and not torch.cuda.is_available():
         raise RamifyError("this machine has no CUDA device: say 'auto' or 'cpu'")
-    return found
+    return chosen
