@@ -116,8 +116,8 @@ class Labels:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Labels):
             return NotImplemented
-        mine, others = self.arrays(), other.arrays()
-        return self.taxonomy == other.taxonomy and all(np.array_equal(mine[name], others[name]) for name in mine)
+        left, right = self.arrays(), other.arrays()
+        return self.taxonomy == other.taxonomy and all(np.array_equal(left[name], right[name]) for name in left)
 
     __hash__ = None  # type: ignore[assignment]  # labels change
 
