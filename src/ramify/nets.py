@@ -13,6 +13,10 @@ from ramify.errors import RamifyError
 class MLP(nn.Module):
     """Linear layers with ReLU between them: input, hidden layers, one logit for each output.
 
+    ``hidden`` are the sizes of the layers between ``n_inputs`` and ``n_outputs``. A ``rank`` makes the output layer a
+    product of two thin ones. ``input_dropout`` is the share of inputs, ``dropout`` that of hidden values left out in
+    training.
+
     >>> MLP(2048, 80)
     MLP(2048-512-512-80)
     >>> MLP(4, 3, hidden=(8,))(torch.zeros(2, 4)).shape

@@ -25,6 +25,7 @@ class PseudoLabel(NetLearner):
 
     name: ClassVar[str] = "pseudo-label"
     lr: float = 3e-4
+    """The learning rate."""
     alpha: float = 0.1
     """The size of the virtual step."""
     assignment: str = "sign"

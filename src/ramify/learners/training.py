@@ -77,6 +77,7 @@ class NetLearner(Learner):
     verbose: bool = False
     """Whether to show a progress bar."""
     history_: list[dict[str, Any]] = field(init=False)
+    """One line for each epoch, after a fit."""
 
     # -- what each learner does for itself -----------------------------------------------------------------------------
 
