@@ -42,6 +42,8 @@ ONE_BY_ONE = 64  # up to so many entries the short way, item by item, is the qui
 class Labels:
     """Yes, no or unknown for N items and all concepts of a taxonomy: a function of the live assertions alone.
 
+    ``coarse`` is a table of items x roots of the ``taxonomy``: what ``from_matrix`` takes, imported.
+
     >>> taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
     >>> labels = Labels(taxonomy, [[1, 0], [0, 1]])  # items x coarse concepts: 1, 0, or -1 for unknown
     >>> labels.states()  # items x fine concepts: no animal, so no cat and no dog
