@@ -72,6 +72,7 @@ def check_token(token: str) -> str:
 class Guard:
     """ASGI middleware: host, token, origin and size are checked, and every response gets its safety headers.
 
+    ``app`` answers what is let through; ``token`` must come with every request for data (None: nobody needs one);
     ``hosts`` are the names by which this server may be called (None: any, where a token protects it); ``project``
     names what is served: a page that was opened on another project must not write to this one.
     """
