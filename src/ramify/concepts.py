@@ -33,10 +33,15 @@ class Concept:
     """One node: its name, the index of its parent (-1 for a root), and what the user said about it."""
 
     name: str
+    """Unique among its siblings."""
     parent: int = -1
+    """The position of its parent among all concepts; -1 for a root."""
     description: str = ""
+    """What it means, shown to those who answer."""
     aliases: tuple[str, ...] = ()
+    """Other names by which files may call it."""
     exhaustive: bool = False
+    """Whether an item of this concept always has one of its children, at least."""
 
 
 def check_forest(concepts: Sequence[Concept]) -> None:

@@ -143,5 +143,5 @@ def _double_backward(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_war
     labels = y.detach().clone().requires_grad_()
     gradients = torch.autograd.grad(bce(net(x), labels), list(theta.values()), create_graph=True)
     stepped = {name: value - alpha * gradient for (name, value), gradient in zip(theta.items(), gradients, strict=True)}
-    (found,) = torch.autograd.grad(bce(functional_call(net, stepped, x_warm), y_warm), labels)
-    return found
+    (gradient,) = torch.autograd.grad(bce(functional_call(net, stepped, x_warm), y_warm), labels)
+    return gradient

@@ -84,8 +84,8 @@ def ndcg_at_k(truth: ArrayLike, scores: ArrayLike, k: int) -> float:
     gain = gain.cumsum()
     shared = (gain[ranking.last + 1] - gain[ranking.first]) / (ranking.last + 1 - ranking.first)
     gained = (shared * ranking.relevant).sum(axis=1)
-    each = _ratio(gained, gain[relevant.sum(axis=1)], otherwise=0)
-    return float(each[known.any(axis=1)].mean())
+    ratios = _ratio(gained, gain[relevant.sum(axis=1)], otherwise=0)
+    return float(ratios[known.any(axis=1)].mean())
 
 
 def coverage(truth: ArrayLike, scores: ArrayLike) -> float:
@@ -118,8 +118,8 @@ def ranking_loss(truth: ArrayLike, scores: ArrayLike) -> float:
     passed = ranking.last + 1 - ranking.relevant_so_far
     wrong = (passed * ranking.relevant).sum(axis=1)
     counts = relevant.sum(axis=1)
-    each = _ratio(wrong, counts * (known.sum(axis=1) - counts), otherwise=0)
-    return float(each[known.any(axis=1)].mean())
+    shares = _ratio(wrong, counts * (known.sum(axis=1) - counts), otherwise=0)
+    return float(shares[known.any(axis=1)].mean())
 
 
 # -- how well scores or predictions find the items of a concept ------------------------------------------------------
@@ -135,13 +135,13 @@ def mean_average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
     0.66...
     """
     relevant, known, scored = _ranked_input(truth, scores)
-    found = relevant.any(axis=0)
-    if not found.any():
+    ranked = relevant.any(axis=0)
+    if not ranked.any():
         raise RamifyError("no concept has a known relevant item: mean average precision needs at least one")
-    ranking = _ranking(relevant.T[found], known.T[found], scored.T[found])
+    ranking = _ranking(relevant.T[ranked], known.T[ranked], scored.T[ranked])
     precision = ranking.relevant_so_far / (ranking.last + 1)
-    each = (precision * ranking.relevant).sum(axis=1) / ranking.relevant.sum(axis=1)
-    return float(each.mean())
+    averages = (precision * ranking.relevant).sum(axis=1) / ranking.relevant.sum(axis=1)
+    return float(averages.mean())
 
 
 def f1_micro(truth: ArrayLike, predicted: ArrayLike) -> float:

@@ -13,6 +13,10 @@ from ramify.errors import RamifyError
 class MLP(nn.Module):
     """Linear layers with ReLU between them: input, hidden layers, one logit for each output.
 
+    ``hidden`` are the sizes of the layers between ``n_inputs`` and ``n_outputs``. A ``rank`` makes the output layer a
+    product of two thin ones. ``input_dropout`` is the share of inputs, ``dropout`` that of hidden values left out in
+    training.
+
     >>> MLP(2048, 80)
     MLP(2048-512-512-80)
     >>> MLP(4, 3, hidden=(8,))(torch.zeros(2, 4)).shape
@@ -46,11 +50,11 @@ class MLP(nn.Module):
 
     def hidden(self, x: Tensor) -> list[Tensor]:
         """The activations of all hidden layers."""
-        found = []
+        activations = []
         for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
             x = layer(drop(x)).relu()
-            found.append(x)
-        return found
+            activations.append(x)
+        return activations
 
     def forward(self, x: Tensor) -> Tensor:
         """The logits."""
@@ -102,9 +106,9 @@ def pick_device(device: str) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        found = torch.device(device)
+        chosen = torch.device(device)
     except RuntimeError:
         raise RamifyError(f"there is no device {device!r}: say 'auto', 'cpu' or 'cuda'") from None
-    if found.type == "cuda" and not torch.cuda.is_available():
+    if chosen.type == "cuda" and not torch.cuda.is_available():
         raise RamifyError("this machine has no CUDA device: say 'auto' or 'cpu'")
-    return found
+    return chosen

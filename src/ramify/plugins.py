@@ -29,7 +29,7 @@ def by_name(what: str, name: str, known: Mapping[str, type[Kind]]) -> type[Kind]
             f"there is no {what} {name!r}: choose among {', '.join(known)}, or name your own as module:Class"
         )
     try:
-        found: type[Kind] = getattr(import_module(module), attribute)
+        plugin: type[Kind] = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise RamifyError(f"the {what} {name!r} cannot be loaded ({error}): check module and class") from None
-    return found
+    return plugin

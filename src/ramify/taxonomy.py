@@ -25,6 +25,8 @@ ConceptRef: TypeAlias = int | np.integer[Any] | str | Sequence[str]
 class Taxonomy:
     """A forest of concepts, numbered with the fine ones first, so that a fine concept's number is its column.
 
+    The ``tree`` maps names to their finer concepts: a list, or a mapping that may state attributes as files do.
+
     >>> taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
     >>> print(taxonomy)
     animal

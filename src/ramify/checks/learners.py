@@ -143,16 +143,16 @@ def check_learning_at_once(learner: Learner) -> None:
     features, labels = data()
     more = data(warm=24)[1]
     changed = np.arange(20, 24)
-    one, other = (fitted(learner, random_state=1) for _ in range(2))
+    first, second = (fitted(learner, random_state=1) for _ in range(2))
     if not learner.learns_at_once:
-        assert not len(one.changed_items(more, changed))
+        assert not len(first.changed_items(more, changed))
         return
-    assert not len(one.changed_items(labels, np.arange(20)))
-    assert sorted(one.changed_items(more, changed).tolist()) == changed.tolist()
-    one.partial_fit(features, more, items=changed)
-    other.partial_fit(features, more)
-    assert np.allclose(one.predict_proba(features), other.predict_proba(features), atol=1e-5)
-    assert not len(one.changed_items(more, changed))
+    assert not len(first.changed_items(labels, np.arange(20)))
+    assert sorted(first.changed_items(more, changed).tolist()) == changed.tolist()
+    first.partial_fit(features, more, items=changed)
+    second.partial_fit(features, more)
+    assert np.allclose(first.predict_proba(features), second.predict_proba(features), atol=1e-5)
+    assert not len(first.changed_items(more, changed))
 
 
 def check_validation(learner: Learner) -> None:
@@ -173,10 +173,10 @@ def check_sparse_features(learner: Learner) -> None:
     dense = model.predict_proba(features)
     assert np.allclose(model.predict_proba(scipy.sparse.csr_array(features)), dense, atol=1e-6)
     mostly_zero = np.where(features > 1, features, 0)
-    one, other = (clone(learner).set_params(random_state=1) for _ in range(2))
-    from_dense = one.fit(mostly_zero, labels).predict_proba(mostly_zero)
+    on_dense, on_sparse = (clone(learner).set_params(random_state=1) for _ in range(2))
+    from_dense = on_dense.fit(mostly_zero, labels).predict_proba(mostly_zero)
     coo, csc = scipy.sparse.coo_array(mostly_zero), scipy.sparse.csc_array(mostly_zero)
-    assert np.array_equal(other.fit(coo, labels).predict_proba(csc), from_dense)
+    assert np.array_equal(on_sparse.fit(coo, labels).predict_proba(csc), from_dense)
 
 
 def check_mapped_features(learner: Learner) -> None:
@@ -317,9 +317,9 @@ def check_learner(learner: Learner) -> None:
         check(learner)
 
 
-def _same(one: Learner, other: Learner) -> bool:
+def _same(first: Learner, second: Learner) -> bool:
     features, _ = data()
-    return np.array_equal(one.predict_proba(features), other.predict_proba(features))
+    return np.array_equal(first.predict_proba(features), second.predict_proba(features))
 
 
 def _cache(model: Learner, features: Any, labels: Labels) -> Cache:

@@ -29,9 +29,9 @@ def entries(query: Query) -> set[tuple[int, int]]:
     return set(zip(query.items.tolist(), query.concepts.tolist(), strict=True))
 
 
-def same(one: Query, other: Query) -> bool:
+def same(first: Query, second: Query) -> bool:
     """Whether two queries ask the same in the same order."""
-    return np.array_equal(one.items, other.items) and np.array_equal(one.concepts, other.concepts)
+    return np.array_equal(first.items, second.items) and np.array_equal(first.concepts, second.concepts)
 
 
 # -- queries -----------------------------------------------------------------------------------------------------------

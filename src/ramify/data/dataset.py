@@ -35,11 +35,13 @@ class Dataset:
     """
 
     labels: Labels
+    """What is known of every item."""
     features: Any = None
     """Items x columns: a numpy array, a memory map or a CSR array; None where only labels are known."""
     ids: Any = None
     """Unique names of the items, as an array of text; 0, 1, 2, ... where none are given."""
     payload: Sequence[str] | None = None
+    """The text or the picture's path of every item, where there is one to show."""
     split: NDArray[np.uint8] | None = None
     """0 train, 1 dev, 2 test, where the data come with a split."""
 

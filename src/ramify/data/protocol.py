@@ -17,12 +17,17 @@ class Benchmark:
     """One draw of the protocol. Pool and warm are rows of ``train``, whose labels hide the pool's fine entries."""
 
     train: Dataset
+    """What a learner may see."""
     warm: Index
+    """The rows of ``train`` whose fine labels are known."""
     pool: Index
+    """The rows of ``train`` whose fine labels are hidden."""
     answers: Labels
     """The true labels of ``train``: for oracles, recovery and upper bounds, never for a learner."""
     validation: Dataset
+    """What the best epoch and settings are chosen on."""
     test: Dataset
+    """What results are measured on."""
 
 
 def benchmark(dataset: Dataset, *, ratio: float | None = None, warm: int | None = None, seed: int = 0) -> Benchmark:

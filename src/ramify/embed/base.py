@@ -88,14 +88,14 @@ def embed(
 
 def _kept(folder: Path) -> dict[str, tuple[Path, int]]:
     """Where the row of each input that was embedded before stands."""
-    found: dict[str, tuple[Path, int]] = {}
+    places: dict[str, tuple[Path, int]] = {}
     for path in sorted(folder.glob("[!.]*.npz")):
         try:
             keys = read_npz(path, ("keys", "rows"))["keys"].tolist()
         except RamifyError:  # damaged by something else than us: embed these again
             continue
-        found.update((key, (path, place)) for place, key in enumerate(keys))
-    return found
+        places.update((key, (path, place)) for place, key in enumerate(keys))
+    return places
 
 
 def _gathered(keys: Sequence[str], kept: Mapping[str, tuple[Path, int]]) -> Floats:
@@ -104,11 +104,11 @@ def _gathered(keys: Sequence[str], kept: Mapping[str, tuple[Path, int]]) -> Floa
         if key in kept:
             path, place = kept[key]
             by_file.setdefault(path, []).append((number, place))
-    found: Floats | None = None
+    gathered: Floats | None = None
     for path, pairs in by_file.items():
         rows = read_npz(path, ("rows",))["rows"]
-        if found is None:
-            found = np.zeros((len(keys), rows.shape[1]), np.float32)
+        if gathered is None:
+            gathered = np.zeros((len(keys), rows.shape[1]), np.float32)
         numbers, places = zip(*pairs, strict=True)
-        found[list(numbers)] = rows[list(places)]
-    return np.zeros((len(keys), 0), np.float32) if found is None else found
+        gathered[list(numbers)] = rows[list(places)]
+    return np.zeros((len(keys), 0), np.float32) if gathered is None else gathered

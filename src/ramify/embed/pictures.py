@@ -41,10 +41,10 @@ class PictureEmbedder:
     def key(self, value: str) -> str:
         """The path, with the size and date of the file: a picture that was mended is embedded again."""
         try:
-            found = Path(value).stat()
+            file = Path(value).stat()
         except OSError:
             return value
-        return f"{value} {found.st_size} {found.st_mtime_ns}"
+        return f"{value} {file.st_size} {file.st_mtime_ns}"
 
     def rows(self, values: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """The features of each file that holds a picture."""

@@ -22,6 +22,7 @@ class Comparison:
     table: Path
     """The paper's Table 1/2, as Markdown."""
     figures: list[Path]
+    """The plots' files."""
 
     @property
     def summary(self) -> list[dict[str, Any]]:
@@ -34,11 +35,13 @@ class Simulation:
     """How learners got better as strategies asked."""
 
     plan: simulating.Plan
+    """What was simulated."""
     results: list[dict[str, Any]]
     """One for each strategy and seed, with its curve."""
     table: Path
     """The paper's Table 3, as Markdown."""
     figures: list[Path]
+    """The plots' files."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:

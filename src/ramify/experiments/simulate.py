@@ -28,13 +28,21 @@ class Plan:
     """What is simulated: each strategy on each seed, from the same warm set, with the same learner."""
 
     source: str
+    """The data, as ``readers.read`` takes them."""
     strategies: tuple[str, ...]
+    """Their names, or ``module:Class``."""
     learner: str
+    """Its name, or ``module:Class``."""
     warm: int
+    """Items of the warm set."""
     batch: int
+    """Questions in a round."""
     rounds: int
+    """Rounds of each run."""
     seeds: int
+    """Runs of each strategy, with seeds 0, 1, 2, ..."""
     exhaustive: bool
+    """Whether children that the data declare exhaustive are taken to be so."""
     part: str
     """What the learner is measured on: settings are chosen on the validation part, results come from test."""
 

@@ -38,9 +38,13 @@ class Assertions(NamedTuple):
     """Statements by a source about (item, concept) cells, as parallel arrays."""
 
     items: Index
+    """The item of each, by number."""
     concepts: Index
+    """The concept of each, by number."""
     values: NDArray[np.int8]
+    """1 relevant, 0 irrelevant."""
     sources: NDArray[np.int8]
+    """Who says so: a ``Source``."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,9 @@ class Contradiction:
     """
 
     item: int
+    """The item's number."""
     assertions: tuple[tuple[str, int, Source], ...]
+    """The path of a concept, 1 or 0, and who says so."""
 
     def __str__(self) -> str:
         said = [f"{path!r} is {'relevant' if v else 'irrelevant'} ({s.name.lower()})" for path, v, s in self.assertions]

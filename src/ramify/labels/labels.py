@@ -42,6 +42,8 @@ ONE_BY_ONE = 64  # up to so many entries the short way, item by item, is the qui
 class Labels:
     """Yes, no or unknown for N items and all concepts of a taxonomy: a function of the live assertions alone.
 
+    ``coarse`` is a table of items x roots of the ``taxonomy``: what ``from_matrix`` takes, imported.
+
     >>> taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
     >>> labels = Labels(taxonomy, [[1, 0], [0, 1]])  # items x coarse concepts: 1, 0, or -1 for unknown
     >>> labels.states()  # items x fine concepts: no animal, so no cat and no dog
@@ -116,8 +118,8 @@ class Labels:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Labels):
             return NotImplemented
-        mine, others = self.arrays(), other.arrays()
-        return self.taxonomy == other.taxonomy and all(np.array_equal(mine[name], others[name]) for name in mine)
+        left, right = self.arrays(), other.arrays()
+        return self.taxonomy == other.taxonomy and all(np.array_equal(left[name], right[name]) for name in left)
 
     __hash__ = None  # type: ignore[assignment]  # labels change
 

@@ -20,6 +20,7 @@ class ToKeep(NamedTuple):
     """What a learner wants to be kept: some arrays as they are, and some with a row for each item."""
 
     common: Arrays
+    """What is kept as it is, by name."""
     rows: Callable[[Index], Arrays]
     """The rows of some items; ``predictions``, the probability of every fine concept, is among them."""
 

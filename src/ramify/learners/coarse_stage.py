@@ -73,15 +73,15 @@ class CoarseStage:
     @torch.no_grad()
     def probabilities(self, x: Tensor) -> Tensor:
         """P(c | x), the mean of all nets."""
-        found: Tensor = torch.stack([net(x).sigmoid() for net in self.nets]).mean(0)
-        return found
+        probabilities: Tensor = torch.stack([net(x).sigmoid() for net in self.nets]).mean(0)
+        return probabilities
 
     @torch.no_grad()
     def out_of_fold(self, x: Tensor, folds: Index) -> Tensor:
         """P(c | x) of training items by the one net that did not see them."""
         by_net = torch.stack([net(x).sigmoid() for net in self.nets])
-        found: Tensor = by_net[torch.from_numpy(folds), torch.arange(len(x))]
-        return found
+        probabilities: Tensor = by_net[torch.from_numpy(folds), torch.arange(len(x))]
+        return probabilities
 
     @cached_property
     def _first_layers(self) -> list[tuple[Tensor, Tensor]]:
@@ -111,7 +111,7 @@ class CoarseStage:
         As w.unit(unit(v) - c) = (w.v / |v| - w.c) / |unit(v) - c| and |unit(v) - c|^2 = 1 - 2 c.v / |v| + |c|^2, one
         product of each layer with (weights, c) is enough.
         """
-        found = x.new_zeros((len(x), weights.shape[1]))
+        total = x.new_zeros((len(x), weights.shape[1]))
         coarse = torch.zeros(())
         first = 0
         for number, centre in enumerate(self.centres):
@@ -122,16 +122,16 @@ class CoarseStage:
                 coarse = coarse + net.layers[-1](hidden[-1]).sigmoid() / len(self.nets)
             else:
                 v = x
-            mine = weights[first : first + len(centre)]
+            block = weights[first : first + len(centre)]
             first += len(centre)
-            products = v @ torch.cat([mine, centre[:, None]], dim=1)
+            products = v @ torch.cat([block, centre[:, None]], dim=1)
             norm = v.norm(dim=1, keepdim=True)
             products /= norm.clamp_min(1e-12)
             squared = (norm > 1e-12).to(v) - 2 * products[:, -1:] + centre @ centre  # a vector of zeros stays zero
             length = squared.clamp_min(1e-12).sqrt()
             scale = math.sqrt(0.5) if number == 0 else math.sqrt(0.5 / len(self.nets))
-            found += (products[:, :-1] - centre @ mine) * (scale / length)
-        return coarse, found
+            total += (products[:, :-1] - centre @ block) * (scale / length)
+        return coarse, total
 
     def _layers(self, x: Tensor) -> list[Tensor]:
         with torch.no_grad():
@@ -141,10 +141,10 @@ class CoarseStage:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything, by name."""
-        found = {f"coarse.centre.{n}": centre.cpu().numpy() for n, centre in enumerate(self.centres)}
+        arrays = {f"coarse.centre.{n}": centre.cpu().numpy() for n, centre in enumerate(self.centres)}
         for number, net in enumerate(self.nets):
-            found |= {f"coarse.net.{number}.{name}": v.cpu().numpy() for name, v in net.state_dict().items()}
-        return {**found, "coarse.folds": self.folds}
+            arrays |= {f"coarse.net.{number}.{name}": v.cpu().numpy() for name, v in net.state_dict().items()}
+        return {**arrays, "coarse.folds": self.folds}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], device: torch.device) -> "CoarseStage":
@@ -168,8 +168,8 @@ def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any
 
 
 def _unit(v: Tensor) -> Tensor:
-    found: Tensor = v / v.norm(dim=1, keepdim=True).clamp_min(1e-12)
-    return found
+    unit: Tensor = v / v.norm(dim=1, keepdim=True).clamp_min(1e-12)
+    return unit
 
 
 def _train(
@@ -195,8 +195,8 @@ def _train(
     parameters = list(net.parameters())
     averaged = MLP(width, states.shape[1], recipe.hidden).to(inputs.device).eval()
     average = [value.detach() for value in averaged.parameters()]
-    for mine, theirs in zip(average, parameters, strict=True):
-        mine.copy_(theirs.detach())
+    for averaged_value, value in zip(average, parameters, strict=True):
+        averaged_value.copy_(value.detach())
     best, best_loss, worse = [value.clone() for value in average], math.inf, 0
     size = min(recipe.batch_size, len(seen))
     shuffled, used = seen, len(seen)
@@ -223,6 +223,6 @@ def _train(
             if worse >= recipe.patience:
                 break
     if best_loss < math.inf:  # with nothing held out the last average is as good as any
-        for mine, kept in zip(average, best, strict=True):
-            mine.copy_(kept)
+        for averaged_value, kept in zip(average, best, strict=True):
+            averaged_value.copy_(kept)
     return averaged

@@ -48,7 +48,9 @@ class Evidence:
     """How to look at items, and what holds for all of them."""
 
     look: Callable[[Index], Looks]
+    """What is seen of some items."""
     prior_variance: float
+    """The variance of a concept's weights along each direction before any answer."""
 
     def remembering(self, items: Index) -> "Evidence":
         """The same, but these items are looked at only once, now."""

@@ -51,8 +51,8 @@ def path_products(given_parent: Tensor, taxonomy: Taxonomy) -> Tensor:
     >>> path_products(torch.tensor([[0.5, 0.25, 0.5]]), taxonomy)
     tensor([[0.2500, 0.1250, 0.5000]])
     """
-    found = list(given_parent.unbind(dim=1))  # column by column and not in place: gradients go through
+    columns = list(given_parent.unbind(dim=1))  # column by column and not in place: gradients go through
     for concept in taxonomy.preorder.tolist():
         if taxonomy.parents[concept] >= 0:
-            found[concept] = found[concept] * found[taxonomy.parents[concept]]
-    return torch.stack(found, dim=1)
+            columns[concept] = columns[concept] * columns[taxonomy.parents[concept]]
+    return torch.stack(columns, dim=1)

@@ -162,7 +162,7 @@ class FineStage:
 
     def leave_one_out(self, slots: Index) -> Floats:
         """P(f | parent, x) of remembered items, each by the regression without its own answer: slots x concepts."""
-        found = self.features[slots] @ self.weights.T + self.biases
+        probabilities = self.features[slots] @ self.weights.T + self.biases
         place_of = {slot: place for place, slot in enumerate(slots.tolist())}
         _, left_out = self._offsets()
         for place, ridge in enumerate(self.ridges):
@@ -170,15 +170,15 @@ class FineStage:
             residuals = ridge.residuals(self.best, left_out[place, (values > 0.5).astype(int)])
             for slot, predicted in zip(ridge.slots, values - residuals, strict=True):
                 if slot in place_of:
-                    found[place_of[slot], place] = predicted
-        return found
+                    probabilities[place_of[slot], place] = predicted
+        return probabilities
 
     def variances(self, features: Floats) -> Floats:
         """The posterior variance of P(f | parent, x), in units of the prior's, for every concept: items x concepts."""
-        found = np.empty((len(features), len(self.ridges)))
+        variances = np.empty((len(features), len(self.ridges)))
         for place, ridge in enumerate(self.ridges):
-            found[:, place] = ridge.variances(self.best, ridge.factors.rows[: len(ridge)] @ features.T)
-        return found
+            variances[:, place] = ridge.variances(self.best, ridge.factors.rows[: len(ridge)] @ features.T)
+        return variances
 
 
 def _with_room(array: NDArray, n: int) -> NDArray:  # type: ignore[type-arg]

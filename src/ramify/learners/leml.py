@@ -19,7 +19,9 @@ class LEML(NetLearner):
 
     name: ClassVar[str] = "leml"
     lr: float = 3e-4
+    """The learning rate."""
     warm_weight: float = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch."""
     rank: int | None = None
     """Makes the output layer a product of two thin ones of this rank, the low-rank assumption of the original."""
 

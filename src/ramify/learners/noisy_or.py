@@ -41,8 +41,8 @@ def posterior(p: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tensor:
     """
     fine = states[:, : p.shape[1]]
     known = fine >= 0
-    found = torch.where(known, fine.to(p.dtype), p)
-    current = found.clone()
+    q = torch.where(known, fine.to(p.dtype), p)
+    current = q.clone()
     for concept in taxonomy.preorder.tolist():  # from the root down: the nearest relevant ancestor has the last word
         below = [leaf for leaf in taxonomy.descendants(concept).tolist() if leaf < p.shape[1]]
         between = [concept, *(n for n in taxonomy.descendants(concept).tolist() if n >= p.shape[1])]
@@ -51,5 +51,5 @@ def posterior(p: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tensor:
         some = -torch.expm1(torch.log1p(-current[:, below]).sum(dim=1, keepdim=True))  # 1 - prod (1 - p), exactly
         given = (current[:, below] / some.clamp_min(1e-30)).clamp_max(1.0)
         relevant = states[:, [concept]] == RELEVANT
-        found[:, below] = torch.where(relevant & ~known[:, below], given, found[:, below])
-    return found
+        q[:, below] = torch.where(relevant & ~known[:, below], given, q[:, below])
+    return q

@@ -18,6 +18,7 @@ class OneClass(NetLearner):
 
     name: ClassVar[str] = "one-class"
     warm_weight: float = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch."""
     unknown_weight: float = 0.05
     """The weight of an unknown entry, which counts as relevant."""
 

@@ -25,6 +25,7 @@ class PseudoLabel(NetLearner):
 
     name: ClassVar[str] = "pseudo-label"
     lr: float = 3e-4
+    """The learning rate."""
     alpha: float = 0.1
     """The size of the virtual step."""
     assignment: str = "sign"
@@ -88,9 +89,9 @@ class PseudoLabel(NetLearner):
     def pseudo_labels(self, items: Index, concepts: Index, otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
         """The current pseudo-labels of some entries, and another value where an entry has none."""
         n_concepts = len(self.taxonomy_)
-        keys, mine = items * n_concepts + concepts, self._items * n_concepts + self._concepts
-        place = np.searchsorted(mine, keys)
-        same = np.append(mine, -1)[place] == keys
+        keys, own_keys = items * n_concepts + concepts, self._items * n_concepts + self._concepts
+        place = np.searchsorted(own_keys, keys)
+        same = np.append(own_keys, -1)[place] == keys
         return np.where(same, np.append(self._pseudo, 0)[place], otherwise).astype(np.float32)
 
     def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:

@@ -131,15 +131,15 @@ class Refine(CoarseLearner):
     def _given_parent(self, coarse: Tensor, given: Tensor) -> Tensor:
         """P(concept | its parent, x) of all concepts; where children are exhaustive, given that there is one."""
         taxonomy = self.taxonomy_
-        found = coarse.new_ones((len(coarse), len(taxonomy)))
-        found[:, taxonomy.roots] = coarse
-        found[:, self.fine_.concepts] = given.to(coarse).clamp(LEAST, 1.0)
-        children, parents = (torch.from_numpy(part).to(found.device) for part in self.fine_.one_is_relevant)
-        mine = found[:, children]
+        given_parent = coarse.new_ones((len(coarse), len(taxonomy)))
+        given_parent[:, taxonomy.roots] = coarse
+        given_parent[:, self.fine_.concepts] = given.to(coarse).clamp(LEAST, 1.0)
+        children, parents = (torch.from_numpy(part).to(given_parent.device) for part in self.fine_.one_is_relevant)
+        p = given_parent[:, children]
         # The product of all (1 - p) below each parent at once; log(0) is meant where a child is certain.
-        none = mine.new_zeros((len(mine), len(taxonomy))).index_add_(1, parents, torch.log1p(-mine)).exp()
-        found[:, children] = mine / (1 - none[:, parents])
-        return found
+        none = p.new_zeros((len(p), len(taxonomy))).index_add_(1, parents, torch.log1p(-p)).exp()
+        given_parent[:, children] = p / (1 - none[:, parents])
+        return given_parent
 
     def _calibrated(self, scores: Tensor) -> Tensor:
         """Logits that may be thresholded: one monotone map for all entries, learned from left-out scores."""
@@ -170,8 +170,8 @@ class Refine(CoarseLearner):
         blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
-            found = self._given_parent(*self._both_stages(self.inputs(features, items))).cpu()
-            blocks.append(self._given_coarser(found, labels.states(items, self._coarser)).float().numpy())
+            given_parent = self._given_parent(*self._both_stages(self.inputs(features, items))).cpu()
+            blocks.append(self._given_coarser(given_parent, labels.states(items, self._coarser)).float().numpy())
         return np.concatenate(blocks)
 
     @property
@@ -220,9 +220,9 @@ class Refine(CoarseLearner):
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The posterior variance of every fine concept given its parent; the prior's is 1 + lambda."""
         phi = self.coarse_.features(self.inputs(self._checked(X))).cpu().numpy()
-        found = np.zeros((len(phi), len(self.taxonomy_)))
-        found[:, self.fine_.concepts] = self.fine_.variances(phi)
-        return found[:, self.taxonomy_.leaves]
+        variances = np.zeros((len(phi), len(self.taxonomy_)))
+        variances[:, self.fine_.concepts] = self.fine_.variances(phi)
+        return variances[:, self.taxonomy_.leaves]
 
     # -- what it tells of items ----------------------------------------------------------------------------------------
 

@@ -84,8 +84,8 @@ def solve(lower: Floats, right: Floats, *, transposed: bool = False) -> Floats:
     if not len(lower):
         return right
     # The factor lies row by row, which LAPACK reads as its transpose: an upper triangle.
-    found: Floats = dtrtrs(lower.T, right, lower=0, trans=0 if transposed else 1)[0]
-    return found
+    solution: Floats = dtrtrs(lower.T, right, lower=0, trans=0 if transposed else 1)[0]
+    return solution
 
 
 class Ridge:
@@ -144,15 +144,15 @@ class Ridge:
 
     def residuals(self, number: int, offsets: Floats) -> Floats:
         """Exact leave-one-out residuals for one lambda, given the offset that each left-out answer would see."""
-        found: Floats = (self.of_values[number] - offsets * self.of_ones[number]) / self.diagonal[number]
-        return found
+        residuals: Floats = (self.of_values[number] - offsets * self.of_ones[number]) / self.diagonal[number]
+        return residuals
 
     def variances(self, number: int, products: Floats) -> Floats:
         """The posterior variance for new items, from their inner products with the answered ones (answers x items)."""
         lam, n = LAMBDAS[number], len(self)
         explained = solve(self.factors.lower[number, :n, :n], products + lam)
-        found: Floats = 1 + lam - np.square(explained).sum(axis=0)
-        return found
+        variances: Floats = 1 + lam - np.square(explained).sum(axis=0)
+        return variances
 
     def _without_values(self, n: int) -> tuple[Floats, Floats]:
         of_ones, diagonal = np.zeros((2, len(LAMBDAS), n))
@@ -182,8 +182,8 @@ def add(ridges: Sequence[Ridge], slot: int, values: Sequence[float], features: F
         last = (right[:, None] - np.einsum("ln,mln->ml", k, old)) / rest
         of_ones, *of_values = np.concatenate([old - u * last[:, :, None], last[:, :, None]], axis=2)
         diagonal = np.concatenate([group[0][0].diagonal + u**2 / rest[:, None], 1 / rest[:, None]], axis=1)
-        for (ridge, value), mine in zip(group, of_values, strict=True):
-            ridge.factors, ridge.of_values, ridge.of_ones, ridge.diagonal = factors, mine, of_ones, diagonal
+        for (ridge, value), solution in zip(group, of_values, strict=True):
+            ridge.factors, ridge.of_values, ridge.of_ones, ridge.diagonal = factors, solution, of_ones, diagonal
             ridge.values.append(value)
         _sum_up([ridge for ridge, _ in group])
 
@@ -192,9 +192,9 @@ def _sum_up(ridges: Sequence[Ridge]) -> None:
     """What the squared residuals need for any offset: lambdas x (no, yes) x three sums. All were answered alike."""
     diagonal = ridges[0].diagonal
     y = np.stack([ridge.of_values for ridge in ridges]) / diagonal
-    one = np.broadcast_to(ridges[0].of_ones / diagonal, y.shape)
+    ones = np.broadcast_to(ridges[0].of_ones / diagonal, y.shape)
     yes = np.array([ridge.values for ridge in ridges]) > 0.5
     said = np.stack([~yes, yes], axis=1).astype(np.float64)
-    sums = np.stack([np.einsum("mln,mvn->mlv", a, said) for a in (y * y, y * one, one * one)], axis=-1)
-    for ridge, mine in zip(ridges, sums, strict=True):
-        ridge.sums = mine
+    sums = np.stack([np.einsum("mln,mvn->mlv", a, said) for a in (y * y, y * ones, ones * ones)], axis=-1)
+    for ridge, ridge_sums in zip(ridges, sums, strict=True):
+        ridge.sums = ridge_sums

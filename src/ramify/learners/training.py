@@ -77,6 +77,7 @@ class NetLearner(Learner):
     verbose: bool = False
     """Whether to show a progress bar."""
     history_: list[dict[str, Any]] = field(init=False)
+    """One line for each epoch, after a fit."""
 
     # -- what each learner does for itself -----------------------------------------------------------------------------
 
@@ -226,8 +227,8 @@ class NetLearner(Learner):
         """Precision@k on the validation part, and their mean, by which the best moment is chosen."""
         states, probabilities = validation.labels.states(), self.predict_proba(validation.features)
         ks = [k for k in (1, 3, 5) if k <= states.shape[1]]
-        found = {f"p@{k}": precision_at_k(states, probabilities, k) for k in ks}
-        return {**found, "validation": float(np.mean(list(found.values())))}
+        precisions = {f"p@{k}": precision_at_k(states, probabilities, k) for k in ks}
+        return {**precisions, "validation": float(np.mean(list(precisions.values())))}
 
     def _batches(self, drawn_from: Index, steps: int) -> Iterable[Index]:
         size = min(self.batch_size, len(drawn_from))
@@ -261,8 +262,8 @@ class NetLearner(Learner):
     def _logits(self, x: Tensor) -> Tensor:
         """The logits of the averaged net."""
         self.net_.eval()
-        found: Tensor = torch.func.functional_call(self.net_, self._averaged, (x,))
-        return found
+        logits: Tensor = torch.func.functional_call(self.net_, self._averaged, (x,))
+        return logits
 
     def _probabilities(self, x: Tensor) -> Tensor:
         return self._logits(x).sigmoid()
@@ -395,8 +396,8 @@ class NetLearner(Learner):
         """What a checkpoint must agree on; ``epochs`` may grow."""
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k not in ("module", "epochs", "verbose")}
         identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
-        found: dict[str, Any] = json.loads(json.dumps(identity, default=as_json))
-        return found
+        plain: dict[str, Any] = json.loads(json.dumps(identity, default=as_json))
+        return plain
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -22,7 +22,10 @@ NOT_SETTINGS = ("device", "memory", "module", "verbose")  # of a learner: they d
 
 
 class ActiveLoop:
-    """Lets a strategy ask an oracle and a learner learn from the answers, a batch of questions each round.
+    """Lets a strategy ask an oracle and a learner learn from the answers, ``batch_size`` questions each round.
+
+    The labels of the ``dataset`` are what is known at first; it stays as it is. The ``learner`` learns from it and from
+    the answers, the ``strategy`` chooses the questions, and the ``oracle`` answers them.
 
     The paper's schedule is the default for net-trained learners: ``epochs`` more epochs after each round, and a new
     beginning every ``restart_every`` rounds. Learners in closed form take in all answers exactly, and never restart.

@@ -44,14 +44,14 @@ class Journal:
     def entries(self) -> tuple[Index, Index]:
         """Items and concepts of all questions so far."""
         pairs = [entry for asked in self.asked.values() for entry in asked]
-        found = np.array(pairs, np.intp).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+        table = np.array(pairs, np.intp).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
 
     def given(self, last: int) -> tuple[Index, Index, Index]:
         """Items, concepts and values of all answers up to a round; skipped questions have none."""
         triples = [(*e, v) for r, answers in self.answers.items() if r <= last for e, v in answers.items() if v >= 0]
-        found = np.array(triples, np.intp).reshape(-1, 3)
-        return found[:, 0], found[:, 1], found[:, 2]
+        table = np.array(triples, np.intp).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2]
 
     def _write(self, line: dict[str, Any]) -> None:
         if self._path is not None:

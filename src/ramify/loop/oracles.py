@@ -20,9 +20,13 @@ class Question:
     """
 
     item: int
+    """The item's number."""
     concept: int
+    """The concept's number."""
     id: str
+    """The item's name."""
     path: str
+    """The concept with all above it, such as ``animal > dog``."""
 
     def __str__(self) -> str:
         return f"{self.id}: {self.path}?"
@@ -43,9 +47,13 @@ class Truth:
     """
 
     labels: Labels
+    """The true labels; a question about an unknown entry is skipped."""
     error_rate: float = 0.0
+    """The share of answers that are wrong."""
     skip_rate: float = 0.0
+    """The share of questions that are skipped."""
     random_state: int = 0
+    """Decides which answers are wrong and which questions are skipped."""
 
     def __post_init__(self) -> None:
         for name in ("error_rate", "skip_rate"):

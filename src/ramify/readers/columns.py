@@ -24,11 +24,17 @@ class Layout:
     """Which column is what, where the names do not say it themselves, and how lists of labels are read."""
 
     id: str = "id"
+    """The column of the items' ids."""
     text: str | None = None
+    """The column of texts; None for ``text``, where there is one."""
     picture: str | None = None
+    """The column of the pictures' paths; None for ``picture``, ``image`` or ``path``, where there is one."""
     ignore: tuple[str, ...] = ()
+    """Columns that are not read."""
     labels: tuple[str, ...] = ()
+    """Columns that list labels; none for ``labels``, ``coarse_labels`` and ``fine_labels``, where they are."""
     separator: str | None = None
+    """What stands between the labels of a list; None for the first of ``;``, ``|`` and ``,`` that it holds."""
     partial: bool = False
     """Coarse concepts that a list of labels does not name are unknown instead of irrelevant."""
     complete: bool = False

@@ -168,7 +168,7 @@ class LabelReading:
         if not torn:
             return
         said = " but ".join(f"{p!r} is {'relevant' if value else 'irrelevant'}" for p, value, _ in torn[0].assertions)
-        others = [self.rows.numbers[row] for row in sorted({other.item for other in torn} - {torn[0].item})]
-        shown = ", ".join([*map(str, others[:5]), *(["..."] if len(others) > 5 else [])])
-        more = f" (also row{'s' * (len(others) > 1)} {shown})" if others else ""
+        numbers = [self.rows.numbers[row] for row in sorted({other.item for other in torn} - {torn[0].item})]
+        shown = ", ".join([*map(str, numbers[:5]), *(["..."] if len(numbers) > 5 else [])])
+        more = f" (also row{'s' * (len(numbers) > 1)} {shown})" if numbers else ""
         raise RamifyError(f"{self.rows.where(torn[0].item)}: {said}, which cannot both be true: correct one{more}")

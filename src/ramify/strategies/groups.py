@@ -52,9 +52,9 @@ class Knowledge:
             known = (labels.states(items) >= 0) & (labels.states(items, np.maximum(parents, 0)) == RELEVANT)
             known &= parents >= 0
             for concept in np.flatnonzero(known.any(axis=0)):
-                mine = known[:, concept]
-                phi = seen.phi[mine]
-                precision[concept] += (phi.T / seen.noise[mine, concept]) @ phi
+                rows = known[:, concept]
+                phi = seen.phi[rows]
+                precision[concept] += (phi.T / seen.noise[rows, concept]) @ phi
         return cls(np.asarray(np.linalg.inv(precision), np.float64), matters)
 
     def forms(self, concept: int, phi: Floats) -> tuple[Floats, Floats]:
@@ -114,8 +114,8 @@ class Groups:
 
     def gains(self) -> Floats:
         """Of every entry, groups x children."""
-        found: Floats = self.top / (self.noise + self.spread)
-        return found
+        gains: Floats = self.top / (self.noise + self.spread)
+        return gains
 
     def ask(self, pick: int, asked: Index) -> None:
         """Take some children of a group for answered: nothing more is to be learned there."""
@@ -157,16 +157,16 @@ def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: in
         looks = evidence.look(shown)
         gains = np.empty(len(items))
         for concept in np.unique(concepts):
-            mine = np.flatnonzero(concepts == concept)
-            where = rows[mine]
+            entries = np.flatnonzero(concepts == concept)
+            where = rows[entries]
             top, spread = knowledge.forms(concept, looks.phi[where])
-            gains[mine] = top / (looks.noise[where, concept] + spread)
+            gains[entries] = top / (looks.noise[where, concept] + spread)
         for parent in np.unique(parents[concepts]).tolist():
-            mine = np.flatnonzero(parents[concepts] == parent)
-            counts = np.bincount(rows[mine], minlength=len(shown))
+            entries = np.flatnonzero(parents[concepts] == parent)
+            counts = np.bincount(rows[entries], minlength=len(shown))
             there = np.flatnonzero(counts)
             open_groups[parent] = open_groups.get(parent, 0) + len(there)
-            means = np.bincount(rows[mine], gains[mine], len(shown))[there] / counts[there]
+            means = np.bincount(rows[entries], gains[entries], len(shown))[there] / counts[there]
             best.setdefault(parent, Best(length, seed)).offer(means, shown[there], there * 0 + parent)
     wanted = {parent: groups.ranked()[0] for parent, groups in sorted(best.items())}
     listed = np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()]))

@@ -27,16 +27,21 @@ class Pool:
     """
 
     features: Any
+    """Items x columns, as learners take them."""
     labels: Labels
+    """What is known; only unknown entries are asked."""
     excluded: Index
     """Excluded entries as item * number of concepts + concept, ascending."""
     items: Index | None = None
     """The items that may be asked about, ascending; None for all."""
     cache: Cache | None = None
+    """What the learner computed of all items before."""
     known_answered: Index | None = None
     """The items with fine labels, where they are known already: to look for them goes through all labels."""
     rows: int | None = None
+    """Items looked at together; None for the default."""
     rest: Callable[[float], None] = lambda seconds: None
+    """Called between two blocks with the seconds that the last one took."""
 
     def __len__(self) -> int:
         return len(self.labels) if self.items is None else len(self.items)

@@ -17,8 +17,11 @@ class Query(NamedTuple):
     """The chosen entries, the most wanted first, and how much each is wanted."""
 
     items: Index
+    """The item of each, by number."""
     concepts: Index
+    """The fine concept of each, by number."""
     scores: NDArray[np.float64]
+    """How much each is wanted; higher is more."""
 
     def some(self, places: Index | slice) -> "Query":
         """Some of them."""

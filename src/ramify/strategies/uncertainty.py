@@ -33,5 +33,5 @@ def entropy(p: NDArray[np.floating]) -> NDArray[np.floating]:
     >>> entropy(np.array([0.5, 1.0])).round(3)
     array([0.693, 0.   ])
     """
-    found: NDArray[np.floating] = entr(p) + entr(1 - p)
-    return found
+    entropies: NDArray[np.floating] = entr(p) + entr(1 - p)
+    return entropies

@@ -72,6 +72,7 @@ def check_token(token: str) -> str:
 class Guard:
     """ASGI middleware: host, token, origin and size are checked, and every response gets its safety headers.
 
+    ``app`` answers what is let through; ``token`` must come with every request for data (None: nobody needs one);
     ``hosts`` are the names by which this server may be called (None: any, where a token protects it); ``project``
     names what is served: a page that was opened on another project must not write to this one.
     """
@@ -145,7 +146,7 @@ class Guard:
         except CookieError:
             morsel = None
         offered += [morsel.value] if morsel else []
-        return any(self._is_token(one) for one in offered)
+        return any(self._is_token(token) for token in offered)
 
     def _is_token(self, given: str) -> bool:
         return self.token is not None and secrets.compare_digest(given.encode(), self.token.encode())
@@ -158,7 +159,7 @@ class Guard:
         headers.setdefault(b"cache-control", b"no-cache" if path.startswith("/static/") else b"no-store")
         if self.token is not None and path == "/":
             offered = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-            if any(self._is_token(one) for one in offered):
+            if any(self._is_token(token) for token in offered):
                 cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
                 headers[b"set-cookie"] = cookie.encode()
         return list(headers.items())
@@ -168,13 +169,13 @@ class _Headers:
     """The headers of a request; one that is given twice counts as a contradiction, not as its first value."""
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        self._found: dict[str, list[str]] = {}
+        self._values: dict[str, list[str]] = {}
         for name, value in pairs:
-            self._found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+            self._values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
 
     def only(self, name: str) -> str | None:
-        found = self._found.get(name)
-        return None if found is None else found[0] if len(found) == 1 else "\n".join(found)
+        values = self._values.get(name)
+        return None if values is None else values[0] if len(values) == 1 else "\n".join(values)
 
 
 async def _whole_body(headers: _Headers, receive: Receive) -> tuple[Receive, Refusal | None]:
