@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 
 from ramify.labels import UNKNOWN, Labels
 from ramify.noise import sample
@@ -52,15 +53,16 @@ class Questions:
         with self.state.lock:
             self._seed += 1
             self._changes = self.state.changes
-            strategy = self._strategy(now).set_params(random_state=self._seed)
+            strategy = clone(self._strategy(now)).set_params(random_state=self._seed)  # other threads make lists too
         size = len(now.labels) if now.model.learner is None else now.model.upto
         everything = everything or size <= SAMPLE
+        items = np.arange(size) if everything else np.sort(sample(self._seed, size, SAMPLE))
         answered = self.state.answered()
         pool = Pool(
             now.features,
             now.labels,
             _keys(now, *taken),
-            items=np.arange(size) if everything else np.sort(sample(self._seed, size, SAMPLE)),
+            items=None if len(items) == len(now.labels) else items,
             cache=now.model.cache,
             known_answered=answered[answered < size],
             rows=ROWS,
