@@ -277,3 +277,12 @@ def test_serve_answers_requests_and_ends_quietly(here):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=300)
     assert "Traceback" not in errors
+
+
+def test_status_loads_nothing_that_models_are_made_of(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    show = "from ramify.cli import app; app(['status', 'pets'], standalone_mode=False)"
+    code = f"import sys; {show}; print('torch' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[-1] == "False"

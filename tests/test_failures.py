@@ -12,8 +12,8 @@ from ramify.project.live import background, training
 from ramify.project.live.model import Model
 from ramify.project.live.service import Service
 from ramify.project.live.shortlists import Questions
+from ramify.project.live.status import read_status
 from ramify.project.live.training import choose_learner
-from ramify.project.live.views import read_status
 from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
 from test_service import make, true_answers, until

@@ -9,8 +9,8 @@ from ramify.labels import UNKNOWN, Labels
 from ramify.project.live import training
 from ramify.project.live.service import Service
 from ramify.project.live.state import State
+from ramify.project.live.status import next_100
 from ramify.project.live.training import choose_learner
-from ramify.project.live.views import next_100
 from ramify.project.store.store import Store
 
 N_ITEMS = 60

@@ -134,7 +134,7 @@ class Project:
 
     def status(self) -> "Status":
         """How far the project is."""
-        from ramify.project.live.views import read_status
+        from ramify.project.live.status import read_status
         from ramify.project.store.store import Store
 
         with Store(self.folder) as store:

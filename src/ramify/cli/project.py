@@ -119,7 +119,7 @@ def add(
 def status(folder: Folder) -> None:
     """Show how far a project is: items, answers, what is known of each concept, the model."""
     from ramify.cli.status import show
-    from ramify.project.live.views import read_status
+    from ramify.project.live.status import read_status
     from ramify.project.store.store import Store
 
     with Store(folder) as store:

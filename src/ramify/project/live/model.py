@@ -11,6 +11,7 @@ from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.cache import Cache
 from ramify.learners.evidence import Floats
+from ramify.project.live.status import damage_sentence
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import load_kept
 from ramify.taxonomy import Index
@@ -75,8 +76,3 @@ class Model:
         if self.learner is not None and self.cache is not None and there.any():
             p[there] = self.learner.cached_opinions(self.cache, labels, items[there])
         return p
-
-
-def damage_sentence(version: int, damage: str) -> str:
-    """What people are told of a model that cannot be used."""
-    return f"model {version} is damaged and was left out ({damage}): train a new one"

@@ -8,8 +8,8 @@ import numpy as np
 from ramify.labels import RELEVANT
 from ramify.project.limits import GRID
 from ramify.project.live import shapes
+from ramify.project.live.shown import concept_of, item_of
 from ramify.project.live.state import State
-from ramify.project.store.items import Contents, Item
 from ramify.project.store.leases import Entry
 
 EXAMPLES = 3  # known positives of a concept
@@ -104,20 +104,3 @@ class Screens:
         if guesses is None:
             return {}
         return {f"{item}:{concept}": round(p, 4) for (item, concept), p in zip(entries, guesses, strict=True)}
-
-
-def item_of(item: Item) -> shapes.Item:
-    """An item for the page."""
-    picture = f"/pictures/{item.number}" if item.picture is not None else None
-    return shapes.Item(item=item.number, id=item.id, text=item.text, picture=picture)
-
-
-def concept_of(contents: Contents, number: int) -> shapes.NamedConcept:
-    """A concept for the page."""
-    taxonomy = contents.taxonomy
-    return shapes.NamedConcept(
-        concept=int(contents.id_of[number]),
-        name=taxonomy.names[number],
-        path=taxonomy.path(number),
-        description=taxonomy.concepts[number].description,
-    )

@@ -17,8 +17,9 @@ from ramify.project.live.background import Background
 from ramify.project.live.screens import REMEMBERED, Screens
 from ramify.project.live.shortlists import Questions, make_strategy
 from ramify.project.live.state import State
+from ramify.project.live.status import status_of, taxonomy_of
 from ramify.project.live.tally import Tally, find_positives
-from ramify.project.live.views import Views, status_of, taxonomy_of
+from ramify.project.live.views import Views
 from ramify.project.store.leases import Entry
 from ramify.project.store.store import Store
 

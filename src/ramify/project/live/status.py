@@ -1,0 +1,108 @@
+"""Status: how far a project is, from what lies on disk. Nothing here loads a model, nor what a model is made of."""
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ramify.project.live import shapes
+from ramify.project.live.shown import concept_of
+from ramify.project.live.tally import Tally
+from ramify.project.store.items import Contents
+from ramify.project.store.store import Store
+
+
+def status_of(
+    store: Store,
+    tally: Tally,
+    *,
+    budget: int | None = None,
+    version: int | None = None,
+    problems: Sequence[shapes.Problem] = (),
+) -> shapes.Status:
+    """How far a project is, from what lies on disk: no model is loaded. ``version`` is the model that is asked."""
+    contents = store.contents
+    taxonomy = contents.taxonomy
+    facts, training = store.model_facts(), store.training()
+    curve = [{**point["estimate"], "answers": point["answers"]} for point in store.curve()]
+    return shapes.Status(
+        items=contents.items,
+        answers=store.count_answers(),
+        budget=budget,
+        unknown=int(tally.unknown[taxonomy.leaves].sum()),
+        concepts=[
+            shapes.ConceptCount(
+                **concept_of(contents, n).model_dump(),
+                yes=int(tally.yes[n]),
+                no=int(tally.no[n]),
+                unknown=int(tally.unknown[n]),
+            )
+            for n in taxonomy.preorder.tolist()
+        ],
+        model=None if facts is None else _model(facts, version),
+        training=None if training is None else _training(training),
+        curve=curve,
+        next_100=next_100(curve),
+        annotators=[shapes.AnnotatorCount(**counts) for counts in store.annotators()],
+        disagreements=len(store.disagreements()),
+        contradictions=len(tally.contradictions),
+        coarse_wrong=len(store.refused_coarse()),
+        problems=list(problems),
+    )
+
+
+def read_status(store: Store) -> shapes.Status:
+    """How far a project is that nobody serves here."""
+    problems = [
+        shapes.Problem(what=damage_sentence(version, damage), at=time.time())
+        for version, damage in store.damaged_models()
+    ]
+    return status_of(store, Tally.of(store.labels()), problems=problems)
+
+
+def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:
+    estimate = facts["estimate"] or {}
+    return shapes.ModelFacts(
+        version=version or facts["version"], learner=facts["learner"], at=facts["at"], estimate=estimate
+    )
+
+
+def _training(facts: dict[str, Any]) -> shapes.TrainingFacts:
+    return shapes.TrainingFacts(running=facts["running"], since=facts["started"], error=facts["error"])
+
+
+def taxonomy_of(contents: Contents) -> list[shapes.Concept]:
+    """All concepts in reading order."""
+    taxonomy, id_of = contents.taxonomy, contents.id_of
+    return [
+        shapes.Concept(
+            **concept_of(contents, n).model_dump(),
+            parent=int(id_of[taxonomy.parents[n]]) if taxonomy.parents[n] >= 0 else None,
+            exhaustive=bool(taxonomy.exhaustive[n]),
+            fine=n < len(taxonomy.leaves),
+        )
+        for n in taxonomy.preorder.tolist()
+    ]
+
+
+def damage_sentence(version: int, damage: str) -> str:
+    """What people are told of a model that cannot be used."""
+    return f"model {version} is damaged and was left out ({damage}): train a new one"
+
+
+def next_100(curve: Sequence[dict[str, float]]) -> dict[str, float] | None:
+    """What 100 more answers would bring, if the estimates go on growing with the logarithm of the answers.
+
+    >>> points = [{"answers": n, "p@1": 0.1 * math.log(n)} for n in (100, 200, 400)]
+    >>> next_100(points)["p@1"].__round__(4) == round(0.1 * math.log(500 / 400), 4)
+    True
+    """
+    points = [point for point in curve if point["answers"] > 0][-10:]
+    if len({point["answers"] for point in points}) < 3:
+        return None
+    x = np.log([point["answers"] for point in points])
+    more = math.log1p(100 / points[-1]["answers"])
+    keys = [key for key in points[-1] if key.startswith("p@")]
+    return {key: float(np.polyfit(x, [point[key] for point in points], 1)[0] * more) for key in keys}
