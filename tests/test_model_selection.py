@@ -114,6 +114,6 @@ def test_a_grid_is_searched_and_the_best_is_fitted_again():
 
 def test_other_tools_of_model_selection():
     x, labels = data()
-    sizes, _, scores = learning_curve(CoarsePrior(), x, labels, cv=3, train_sizes=[0.5, 1.0])
+    sizes, _, scores = learning_curve(CoarsePrior(steps=5, hidden=(4, 4)), x, labels, cv=3, train_sizes=[0.5, 1.0])
     assert (sizes.tolist(), scores.shape) == ([8, 16], (2, 3))
     assert cross_val_predict(learner(), x, labels, cv=3).shape == (N, len(PETS))

@@ -200,7 +200,7 @@ def test_apply_is_the_product_with_the_features():
 def test_the_first_answer_equals_starting_again():
     features, labels = data(warm=0)
     for seed in range(3):
-        learner = Refine(random_state=seed).fit(features, labels)
+        learner = Refine(**COARSE | {"random_state": seed}).fit(features, labels)
         answered = labels.take(None)
         answered.record(int(answered.unknown()[0][0]), int(answered.unknown()[1][0]), 1, "annotated")
         learner.partial_fit(features, answered, items=answered.assertions().items[-1:])
