@@ -2,13 +2,17 @@
 PYTHON ?= python3
 READY := .venv/.ready
 
-.PHONY: demo test check check-page bench browser clean
+.PHONY: demo test slow check check-page bench browser clean
 
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
 
 test: $(READY)
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -m "not slow"
+
+# Tests that kill processes many times, or run whole experiments.
+slow: $(READY)
+	.venv/bin/python -m pytest -m slow tests
 
 check: $(READY) check-page
 	.venv/bin/ruff check

@@ -26,6 +26,7 @@ def scenes_folder(tmp_path):
     return tmp_path / "scenes"
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_table_and_goes_on_where_it_stopped(scenes_folder, tmp_path):
     arguments = [
         "compare", scenes_folder, "--learners", "leml,pseudo-label", "--warm", "8,16", "--seeds", "2",
@@ -62,6 +63,7 @@ def test_the_command_prints_the_table_and_goes_on_where_it_stopped(scenes_folder
     assert numbers((tmp_path / "r.json").read_text()) == numbers(json.dumps(written))
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(scenes_folder, tmp_path):
     def arguments(out):
         sizes = ["--learners", "quick_learner:QuickLEML", "--warm", "8", "--seeds", "12", "--engine", "serial"]

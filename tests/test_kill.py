@@ -98,6 +98,7 @@ def folder(tmp_path):
     return text_project(tmp_path / "texts", 60)
 
 
+@pytest.mark.slow
 def test_a_server_killed_twenty_times_loses_and_doubles_nothing(folder):
     with Store(folder) as store:
         concepts = store.id_of[store.taxonomy.leaves].tolist()

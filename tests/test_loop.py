@@ -30,9 +30,13 @@ def parts(warm=10):
     )
 
 
+def prior():
+    return CoarsePrior(**COARSE)
+
+
 def loop_of(strategy=None, learner=None, warm=10, **settings):
     dataset, truth, test = parts(warm)
-    learner = learner or CoarsePrior(**COARSE)
+    learner = learner or prior()
     return ActiveLoop(
         dataset,
         learner,
@@ -138,9 +142,7 @@ def test_a_noisy_oracle_errs_and_skips_at_its_rates_and_never_changes_its_mind()
 
 def test_skipped_questions_are_not_asked_again_and_cost_no_answer():
     dataset, truth, _ = parts()
-    loop = ActiveLoop(
-        dataset, CoarsePrior(**COARSE), Random(random_state=0), Truth(truth, skip_rate=0.3), batch_size=20
-    )
+    loop = ActiveLoop(dataset, prior(), Random(random_state=0), Truth(truth, skip_rate=0.3), batch_size=20)
     loop.run(budget=10_000)
     asked = [entry for entries in loop.journal.asked.values() for entry in entries]
     assert len(asked) == len(set(asked))
@@ -156,7 +158,7 @@ def test_any_callable_may_answer():
         return question.path.endswith("cat")
 
     dataset, _, _ = parts()
-    ActiveLoop(dataset, CoarsePrior(**COARSE), Random(random_state=0), person, batch_size=5).run(rounds=2)
+    ActiveLoop(dataset, prior(), Random(random_state=0), person, batch_size=5).run(rounds=2)
     assert len(seen) == 10
     assert seen[0].startswith("img_")
     assert seen[0].endswith("?")
@@ -172,9 +174,7 @@ def test_nonsense_answers_are_refused_and_nothing_is_lost(answer, tmp_path):
         return answer if len(asked) == 13 else Truth(truth)(question)
 
     def make():
-        return ActiveLoop(
-            dataset, CoarsePrior(**COARSE), Random(random_state=0), oracle, batch_size=10, folder=tmp_path
-        )
+        return ActiveLoop(dataset, prior(), Random(random_state=0), oracle, batch_size=10, folder=tmp_path)
 
     loop = make()
     with pytest.raises(RamifyError, match=r"the oracle answered .* to img_\d+: .*\? It must be"):
@@ -195,15 +195,13 @@ def test_an_oracle_that_fails_is_named_and_asked_again_from_there(tmp_path):
             raise ConnectionError("no route to host")
         return Truth(truth)(question)
 
-    loop = ActiveLoop(dataset, CoarsePrior(**COARSE), Random(random_state=0), oracle, batch_size=10)
+    loop = ActiveLoop(dataset, prior(), Random(random_state=0), oracle, batch_size=10)
     with pytest.raises(RamifyError, match=r"the oracle failed at img_\d+: .*ConnectionError: no route to host"):
         loop.run(rounds=3)
     assert [row["answers"] for row in loop.curve_] == [0, 10]
     loop.run(rounds=3)
     assert len(asked) == 31
-    plain = ActiveLoop(dataset, CoarsePrior(**COARSE), Random(random_state=0), Truth(truth), batch_size=10).run(
-        rounds=3
-    )
+    plain = ActiveLoop(dataset, prior(), Random(random_state=0), Truth(truth), batch_size=10).run(rounds=3)
     assert plain.labels == loop.labels
 
 
@@ -211,9 +209,9 @@ def test_bad_settings_get_one_sentence(tmp_path):
     dataset, truth, _ = parts()
     for name in ("batch_size", "epochs", "restart_every"):
         with pytest.raises(RamifyError, match=f"{name} is a whole number"):
-            ActiveLoop(dataset, CoarsePrior(**COARSE), Random(), Truth(truth), **{name: 0})
+            ActiveLoop(dataset, prior(), Random(), Truth(truth), **{name: 0})
     with pytest.raises(RamifyError, match="no features"):
-        ActiveLoop(Dataset(dataset.labels), CoarsePrior(**COARSE), Random(), Truth(truth))
+        ActiveLoop(Dataset(dataset.labels), prior(), Random(), Truth(truth))
     folder = tmp_path / "loop"
     loop_of(folder=folder).run(rounds=1)
     for other, word in (
@@ -258,6 +256,7 @@ def test_a_resumed_loop_ends_as_one_that_never_stopped(learner, strategy, tmp_pa
     assert len(list((tmp_path / "stopped").glob("learner-*"))) == 1
 
 
+@pytest.mark.slow
 def test_sigkill_at_any_moment_loses_nothing(tmp_path):
     """Ten runs, each killed twice at random moments, end with the same curve and the same answers."""
     script = Path(__file__).with_name("loop_process.py")
@@ -284,4 +283,4 @@ def test_a_learner_that_needs_a_whole_item_gets_one_first():
 @pytest.mark.parametrize("data", [(np.zeros((3, 2)), None), np.zeros((3, 2))])
 def test_data_that_are_no_dataset_are_refused_in_one_sentence(data):
     with pytest.raises(RamifyError, match=r"data are a ramify.Dataset, not \w+: build it with Dataset"):
-        ActiveLoop(data, CoarsePrior(**COARSE), Random(), lambda question: None)
+        ActiveLoop(data, prior(), Random(), lambda question: None)

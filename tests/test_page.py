@@ -154,6 +154,7 @@ def test_undo_after_a_reload(visit, server):
     assert events == {"yes": 3, "no": 6, "undo": 9}
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_or_doubled_when_the_server_is_killed(visit, tmp_path):
     server = Server(text_project(tmp_path / "texts"))
     server.start()
