@@ -286,3 +286,91 @@ def test_status_loads_nothing_that_models_are_made_of(here):
     code = f"import sys; {show}; print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("nets=1e99", "the parameter nets cannot be 1e+99: its default is 3"),
+        ("steps=abc", "the parameter steps cannot be 'abc': its default is 1500"),
+        ("steps=-1", "the parameter steps cannot be -1: its default is 1500"),
+        ("hidden=0", "the parameter hidden cannot be 0: its default is (512, 512)"),
+        ("lr=NaN", "the parameter lr cannot be nan: its default is 0.001"),
+        (
+            "dropout=7",
+            "refine cannot be trained with dropout=7 (dropout probability has to be between 0 and 1, but got 7)",
+        ),
+        ("dorpout=0.5", "refine has no parameter 'dorpout': it has"),
+        ("steps", "--set takes NAME=VALUE, such as steps=500, not 'steps'"),
+    ],
+)
+def test_a_wrong_setting_is_refused_and_not_kept(here, setting, sentence):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    assert refused("train", "pets", "--set", setting).startswith(sentence)
+    with Store("pets") as store:
+        assert store.setting("parameters", {}) == {}
+
+
+def test_settings_add_up_until_a_learner_is_named(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    run("train", "pets", "--set", "steps=5", "--set", "hidden=[8, 8]")
+    run("train", "pets", "--set", "dropout=0.1")
+    with Store("pets") as store:
+        assert store.setting("parameters") == {"steps": 5, "hidden": [8, 8], "dropout": 0.1}
+    run("train", "pets", "--learner", "coarse-prior", "--set", "steps=3")
+    with Store("pets") as store:
+        assert (store.setting("learner"), store.setting("parameters")) == ("coarse-prior", {"steps": 3})
+
+
+@pytest.mark.parametrize("name", ["os:path", "json:JSONDecoder"])
+def test_what_is_no_learner_or_strategy_is_refused(here, name):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    assert refused("train", "pets", "--learner", name) == f"{name!r} is no learner: name a subclass of Learner"
+    assert refused("suggest", "pets", "--strategy", name) == f"{name!r} is no strategy: name a subclass of Strategy"
+
+
+def test_answers_in_a_table_can_be_changed_and_changed_back(here):
+    """The third file was taken for a repetition of the first, and the label stayed as the second had it."""
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    for name, answer in (("yes.csv", "yes"), ("no.csv", "no")):
+        Path(name).write_text(f"id,concept,answer\ni40,cat,{answer}\n")
+    for name, saved in (("yes.csv", 1), ("yes.csv", 0), ("no.csv", 1), ("yes.csv", 1), ("yes.csv", 0), ("no.csv", 1)):
+        assert f"Saved {saved} answers" in run("answer", "pets", name)
+        with Store("pets") as store:
+            item = store.all_ids().tolist().index("i40")
+            assert store.labels().states(item, "cat")[0, 0] == (1 if name == "yes.csv" else 0)
+
+
+def test_who_is_said_to_have_answered_has(here):
+    """The column that suggest writes won silently."""
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    run("suggest", "pets", "-n", 2, "--out", "ask.csv")
+    assert "already (" in run("suggest", "pets", "-n", 2)  # and it says that these are still out
+    fill(Path("ask.csv"), lambda row: "none")
+    run("answer", "pets", "ask.csv", "--annotator", "Ada")
+    with Store("pets") as store:
+        assert {event.annotator for event in store.events()} == {"Ada"}
+
+
+def test_a_no_to_what_nobody_claimed_is_no_wrong_label(here):
+    """After a split, every former no was listed as a coarse label that somebody called wrong."""
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    Path("no.csv").write_text("id,concept,answer\ni40,dog,no\ni41,animal,no\n")
+    run("answer", "pets", "no.csv")
+    run("split", "pets", "dog", "poodle", "beagle")
+    with Store("pets") as store:
+        wrong = [(item, store.taxonomy.path(store.number_of[concept])) for item, concept, _ in store.refused_coarse()]
+        assert wrong == [(store.all_ids().tolist().index("i41"), "animal")]
+
+
+def test_predict_does_not_write_over_what_it_reads(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    Path("new.csv").write_text("id,text\nn1,kitten\n")
+    assert refused("predict", "pets", "new.csv", "--out", "./new.csv").startswith("new.csv is the table that is read")
+    assert Path("new.csv").read_text() == "id,text\nn1,kitten\n"

@@ -74,13 +74,11 @@ class Project:
 
         A learner and its parameters hold from now on; by default they stay as they were, at first ``refine``.
         """
-        from ramify.project.live.training import choose_learner, train
+        from ramify.project.live.training import train
         from ramify.project.store.store import Store
 
         with Store(self.folder) as store:
-            if learner is not None or parameters:
-                choose_learner(store, learner or store.setting("learner", "refine"), parameters)
-            return train(store, verbose=verbose)
+            return train(store, learner=learner, parameters=parameters, verbose=verbose)
 
     def suggest(
         self, n: int = 20, *, annotator: str = "notebook", single: bool = False, strategy: str = "expected-gain"
@@ -96,7 +94,7 @@ class Project:
         with Service(self.folder, strategy=strategy, background=False) as service:
             return _frame(suggest(service, annotator, n, single=single))
 
-    def answer(self, table: Any, *, annotator: str = "notebook") -> "Answered":
+    def answer(self, table: Any, *, annotator: str | None = None) -> "Answered":
         """Take in answers: a file, a DataFrame, a mapping of columns or a list of mappings; twice counts once."""
         from ramify.project.store.store import Store
         from ramify.project.transfer.answer_table import answer_from_table

@@ -144,12 +144,9 @@ def train(
     parameters = _settings(settings or [])
     with Store(folder) as store, interruptible(f"{folder} keeps the model it had"):
         store.trainings.check_free()  # before torch is loaded
-        from ramify.project.live.training import choose_learner
         from ramify.project.live.training import train as train_model
 
-        if learner is not None or parameters:
-            choose_learner(store, learner or store.setting("learner", "refine"), parameters)
-        version = train_model(store, verbose=sys.stdout.isatty())
+        version = train_model(store, learner=learner, parameters=parameters, verbose=sys.stdout.isatty())
     print(f"The project's model is now number {version}.")
 
 
@@ -172,10 +169,13 @@ def suggest(
     from ramify.project.live.suggesting import suggest as suggested
 
     with Service(folder, strategy=strategy, background=False) as service:
+        out_already = len(service.leases.own(annotator)[0])
         columns = suggested(service, annotator, count, single=single)
     asked = len(columns["id"])
+    if out_already:
+        print(f"These begin with what is out with {annotator!r} already ({out_already} entries, until answered).")
     if not asked:
-        print("There is nothing to ask: all entries are known, or being asked of others.")
+        print("There is nothing to ask: no items, all entries known, or out with others, for ten minutes at most.")
         return
     if out is not None:
         from ramify.project.transfer.tables import format_of, writing
@@ -199,7 +199,9 @@ def suggest(
 def answer(
     folder: Folder,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with the columns id, concept and answer.")],
-    annotator: Annotated[str, typer.Option(help="Who answered, where no column annotator says it.")] = "file",
+    annotator: Annotated[
+        str | None, typer.Option(help="Who answered.", show_default="as the column annotator says, or else file")
+    ] = None,
 ) -> None:
     """Take in answers (yes, no, skip) from a table, all or nothing; the same file again changes nothing."""
     from ramify.project.store.store import Store
@@ -246,6 +248,8 @@ def predict(
     from ramify.project.transfer.tables import format_of
 
     format_of(out, kind)
+    if source is not None and out.exists() and out.samefile(source):
+        raise RamifyError(f"{out} is the table that is read: give another name with --out")
     with Store(folder) as store, progress(f"{out} was not written") as shown:
         reading = {
             "layout": _layout(id_column, text, picture, ignore, tuple(labels or ()), separator, partial),

@@ -8,6 +8,7 @@ from typing import Any
 from ramify import engine
 from ramify.data import Dataset, benchmark
 from ramify.errors import RamifyError
+from ramify.files import disk_troubles
 from ramify.learners import LEARNERS, Learner
 from ramify.plugins import by_name
 from ramify.readers import read
@@ -26,6 +27,8 @@ def check_folder(out: Path) -> None:
     """Refuse a file where results shall be kept."""
     if out.exists() and not out.is_dir():
         raise RamifyError(f"{out} is a file: give a folder for the results")
+    with disk_troubles(out, "nothing was computed"):
+        out.mkdir(parents=True, exist_ok=True)
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
@@ -63,7 +66,7 @@ def kind_of(name: str, *, without: str | None = None) -> type[Learner]:
     'Refine'
     """
     known = LEARNERS | {variant: LEARNERS[kind] for variant, (kind, _) in VARIANTS.items()}
-    return by_name("learner", name, {key: kind for key, kind in known.items() if key != without})
+    return by_name("learner", name, {key: kind for key, kind in known.items() if key != without}, Learner)
 
 
 def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: Path) -> Learner:

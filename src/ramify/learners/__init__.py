@@ -54,7 +54,7 @@ def learner_class(name: str) -> type[Learner]:
     >>> learner_class("refine").__name__
     'Refine'
     """
-    return by_name("learner", name, LEARNERS)
+    return by_name("learner", name, LEARNERS, Learner)
 
 
 def load(path: str | Path, **parameters: Any) -> Learner:

@@ -34,4 +34,4 @@ def strategy_class(name: str) -> type[Strategy]:
     >>> strategy_class("uncertainty").__name__
     'Uncertainty'
     """
-    return by_name("strategy", name, STRATEGIES)
+    return by_name("strategy", name, STRATEGIES, Strategy)

@@ -290,7 +290,9 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise RamifyError(f"cannot listen on port {port} of {host} ({reason}): choose another with --port") from None
+        raise RamifyError(
+            f"cannot listen on port {port} of {host} ({reason}): choose another --port, or --host"
+        ) from None
     return listening
 
 

@@ -88,8 +88,8 @@ class Service:
         annotator = check_name(annotator)
         if mode not in MODES:
             raise RamifyError(f"the mode is {', '.join(MODES)}, not {mode!r}")
-        if count < 1:
-            raise RamifyError(f"ask for at least 1 question, not {count}")
+        if not isinstance(count, int) or count < 1:
+            raise RamifyError(f"ask for at least 1 question, not {count!r}")
         held, skipped = self.leases.own(annotator)
         if self._modes.setdefault(annotator, mode) != mode:  # screens of another mode are given back
             self._modes[annotator] = mode

@@ -29,21 +29,36 @@ def choose_learner(store: Store, name: str, parameters: dict[str, Any]) -> None:
     store.set_setting("parameters", parameters)
 
 
-def train(store: Store, *, verbose: bool = False) -> int:
+def train(
+    store: Store, *, learner: str | None = None, parameters: dict[str, Any] | None = None, verbose: bool = False
+) -> int:
     """Train on everything that is known now; the new model is there as a whole or not at all. Returns its version.
 
-    The database says that it is being done, and how it ended.
+    The database says that it is being done, and how it ended. A learner and its parameters hold for later trainings
+    too, once this one has succeeded; without a learner, parameters are added to those that hold already.
     """
+    name = learner or store.setting("learner", "refine")
+    settings = {**({} if learner else store.setting("parameters", {})), **(parameters or {})}
     with store.trainings.begin(), one_thread():
-        return _train(store, verbose)
+        try:
+            version = _train(store, make_learner(name, **settings), verbose)
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, RamifyError) or not settings:
+                raise
+            given = ", ".join(f"{key}={value}" for key, value in settings.items())
+            raise RamifyError(
+                f"{name} cannot be trained with {given} ({error}): give other values with --set"
+            ) from None
+    if learner or parameters:
+        choose_learner(store, name, settings)
+    return version
 
 
-def _train(store: Store, verbose: bool) -> int:
+def _train(store: Store, learner: Learner, verbose: bool) -> int:
     features = store.features()
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
     labels = store.labels()
-    learner = make_learner(store.setting("learner", "refine"), **store.setting("parameters", {}))
     shows = "verbose" in learner.get_params()
     if shows:
         learner.set_params(verbose=verbose)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sqlalchemy import Connection, bindparam, select
 
-from ramify.labels import ANSWERS, IRRELEVANT, UNKNOWN, Labels, Source
+from ramify.labels import ANSWERS, IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
 from ramify.project.store.agreement import Agreement, Opinions, agreed, agreement_of_annotators
 from ramify.project.store.database import among, intact, quickly
 from ramify.project.store.items import Contents, Items
@@ -140,6 +140,7 @@ class Consensus:
         self.items, self.database = items, items.database
         self._ledger = Ledger.empty()
         self._reading = Lock()
+        self._claims: tuple[str | None, Labels] | None = None  # what was imported, and the name of its file
 
     def ledger(self) -> Ledger:
         """All answers so far, as arrays."""
@@ -183,13 +184,34 @@ class Consensus:
         ]
 
     def refused_coarse(self) -> list[tuple[int, int, str]]:
-        """Every answer that says no to a concept with finer ones and that nobody settled: item, concept, annotator."""
+        """Every coarser label that was imported and that an answer, which nobody settled, calls wrong.
+
+        Item, concept, annotator. A no to a coarser concept that nobody had claimed is an answer like any other.
+        """
         contents, ledger = self.items.contents, self.ledger()
         inner = contents.id_of[len(contents.taxonomy.leaves) :]
         said, settled = ledger.agreement.opinions, ledger.agreement.settled[ledger.agreement.lines]
         said = said.some(np.flatnonzero((said.values == IRRELEVANT) & np.isin(said.concepts, inner) & ~settled))
+        said = said.some(np.flatnonzero(self._imported_yes(contents, said)))
         listed = zip(said.items.tolist(), said.concepts.tolist(), said.annotators.tolist(), strict=True)
         return [(item, concept, ledger.names[who]) for item, concept, who in listed]
+
+    def _imported_yes(self, contents: Contents, said: Opinions) -> NDArray[np.bool_]:
+        """Which of some answers are about what was imported as relevant."""
+        if not len(said.items):
+            return np.empty(0, np.bool_)
+        if self._claims is None or self._claims[0] != contents.imported:
+            self._claims = contents.imported, self.items.imported()
+        there = said.items < len(self._claims[1])
+        columns = np.array([contents.number_of[concept] for concept in said.concepts.tolist()], np.intp)
+        items, rows = np.unique(said.items[there], return_inverse=True)
+        concepts, places = np.unique(columns[there], return_inverse=True)
+        claims = self._claims[1]
+        yes = np.zeros(len(said.items), np.bool_)
+        yes[there] = (
+            (claims.states(items, concepts) == RELEVANT) & (claims.sources(items, concepts) == Source.IMPORTED)
+        )[rows, places]
+        return yes
 
     def answered_items(self) -> Index:
         """The items about which an answer yes or no stands."""

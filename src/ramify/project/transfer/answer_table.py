@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from ramify.embed.base import digest
@@ -41,13 +42,13 @@ class _Request:
     """By item and concept, the row and the answer."""
 
 
-def answer_from_table(store: Store, table: Any, *, annotator: str = "file") -> Answered:
+def answer_from_table(store: Store, table: Any, *, annotator: str | None = None) -> Answered:
     """Record the answers of a file or of a table in memory, with the columns ``id``, ``concept`` and ``answer``.
 
     An answer is yes, no or skip (or 1, 0, true, false); rows without one are left open. With ``choices`` in place of
     ``concept`` a row asks about several, and its answer names those that apply, or none. A column ``annotator`` may
-    name who answered, and a column ``key`` which request a row belongs to. Everything is checked before anything is
-    recorded.
+    name who answered (an ``annotator`` that is given outranks it), and a column ``key`` which request a row belongs to.
+    Everything is checked before anything is recorded.
     """
     rows = as_entries(as_rows(table), store.taxonomy)
     missing = [name for name in KNOWN[:3] if name not in rows.columns]
@@ -67,7 +68,7 @@ def answer_from_table(store: Store, table: Any, *, annotator: str = "file") -> A
     return Answered(saved, given - saved, open_rows, ignored)
 
 
-def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Request], int]:
+def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mapping[str, _Request], int]:
     """The requests of a file by their keys, and the number of rows without an answer."""
     number_of = {name: number for number, name in enumerate(store.all_ids().tolist())}
     taxonomy, id_of = store.taxonomy, store.id_of
@@ -93,7 +94,7 @@ def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Req
         answer = _answer(said)
         if answer is None:
             raise RamifyError(f"{rows.where(row, 'answer')}: {said!r} is neither yes, no nor skip (nor empty)")
-        annotator = as_text(who) or default
+        annotator = answered_by or as_text(who) or "file"
         group = as_text(key)
         for column, given, longest in (("annotator", annotator, LONGEST_NAME), ("key", group or "-", LONGEST_KEY)):
             if len(given) > longest or not given.isprintable():
@@ -112,7 +113,7 @@ def _requests(store: Store, rows: Rows, default: str) -> tuple[Mapping[str, _Req
                 f"{rows.where(row)}: {path!r} of {as_text(identity)!r} is answered {before} in row "
                 f"{rows.numbers[earlier]} and {answer} here: keep one"
             )
-    return {_key(request): request for request in requests.values()}, open_rows
+    return {_key(store, request): request for request in requests.values()}, open_rows
 
 
 def _answer(said: object) -> str | None:
@@ -124,12 +125,18 @@ def _answer(said: object) -> str | None:
     return WORDS[value]
 
 
-def _key(request: _Request) -> str:
-    """The key that the file gives, or else one that is the same exactly for the same answers."""
+def _key(store: Store, request: _Request) -> str:
+    """The key that the file gives, or else one for its answers: the same as before while these still stand."""
     if request.key is not None:
         return request.key
     said = sorted((item, concept, answer) for (item, concept), (_, answer) in request.rows.items())
-    return "file " + digest(request.annotator, *(f"{item} {concept} {answer}" for item, concept, answer in said))
+    key = "file " + digest(request.annotator, *(f"{item} {concept} {answer}" for item, concept, answer in said))
+    events = store.events(annotator=request.annotator)
+    used, undone = {event.key for event in events}, {event.undoes for event in events}
+    standing = {(e.item, e.concept): e.answer for e in events if e.undoes is None and e.seq not in undone}
+    if key not in used or all(standing.get(entry) == answer for entry, (_, answer) in request.rows.items()):
+        return key
+    return next(again for n in count(2) if (again := f"{key} {n}") not in used)  # given, changed, and given again
 
 
 def _check_keys(store: Store, rows: Rows, requests: Mapping[str, _Request]) -> None:

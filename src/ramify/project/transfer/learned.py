@@ -1,5 +1,6 @@
 """A project's learner as it is now: the saved one, with all answers given since it was trained."""
 
+import math
 from typing import Any
 
 from ramify.errors import RamifyError
@@ -23,8 +24,22 @@ def make_learner(name: str, **parameters: Any) -> Learner:
     wrong = sorted(set(parameters) - set(learner.get_params()))
     if wrong:
         raise RamifyError(f"{name} has no parameter {wrong[0]!r}: it has {', '.join(sorted(learner.get_params()))}")
-    learner.set_params(**parameters)
-    return learner
+    defaults = learner.get_params()
+    given = {key: _fitting(key, value, defaults[key]) for key, value in parameters.items()}
+    return learner_class(name)(**{"random_state": 0, **given})
+
+
+def _fitting(name: str, value: Any, default: Any) -> Any:
+    """A parameter of the kind that its default is of; a list may stand for a tuple, a whole number for any."""
+    if isinstance(default, tuple) and isinstance(value, list):
+        value = tuple(value)
+    kinds: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
+    alike = isinstance(value, kinds) and isinstance(value, bool) is isinstance(default, bool)
+    right = default is None or value is None or alike
+    numbers = value if isinstance(value, tuple) else (value,)
+    if not right or any(isinstance(number, int | float) and not 0 <= number < math.inf for number in numbers):
+        raise RamifyError(f"the parameter {name} cannot be {value!r}: its default is {default!r}")
+    return value
 
 
 def load_kept(kept: KeptModel, features: Any, labels: Labels, annotated: Index) -> Learner:
