@@ -8,7 +8,7 @@ import pytest
 
 from ramify.checks.data import TAXONOMY, data
 from ramify.labels import Labels
-from ramify.project.live import background, training
+from ramify.project.live import background, shortlists, training
 from ramify.project.live.model import Model
 from ramify.project.live.service import Service
 from ramify.project.live.shortlists import Questions
@@ -118,6 +118,23 @@ def test_a_large_project_that_is_fully_answered_has_nothing_to_ask(tmp_path):
     with Service(tmp_path / "project", background=False) as service:
         assert service.next("ann") == []
         assert service.status().unknown == 0
+
+
+def test_more_questions_than_a_list_holds_can_be_asked_at_once(tmp_path, monkeypatch):
+    """Thousands, for a file: lists are made again as long as anything is open."""
+    monkeypatch.setattr(shortlists, "LENGTH", 10)
+    taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
+    labels = Labels(taxonomy, np.ones((60, 2), int))
+    labels.record([0, 0], ["cat", "dog"], [1, 0], "imported")
+    features = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    with Store.create(tmp_path / "project", taxonomy) as store:
+        store.add([str(n) for n in range(60)], None, None, features, labels)
+        training.train(store, parameters={"steps": 3, "hidden": [4, 4]})
+    for strategy in ("expected-gain", "uncertainty", "random-items"):
+        with Service(tmp_path / "project", strategy=strategy, background=False) as service:
+            asked = [(e.item, e.concept) for s in service.next(f"ann {strategy}", count=500) for e in s.entries]
+            assert len(asked) == len(set(asked)) == 60 * 4 - 2
+            service.leases.release(f"ann {strategy}", asked)
 
 
 def test_deep_questions_begin_at_the_first_unknown_level(tmp_path):

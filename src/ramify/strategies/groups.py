@@ -88,6 +88,10 @@ class Groups:
     def __len__(self) -> int:
         return int(self.left.sum())
 
+    def still_open(self) -> int:
+        """How many groups of the parent were not taken, listed or not."""
+        return self.count - (len(self.items) - len(self))
+
     def take_best(self) -> tuple[int, Index, float]:
         """Item, open children and score of the best group; the others' gains follow from its being asked."""
         gains = np.where(self.open, self.gains(), 0).sum(axis=1) / np.maximum(self.open.sum(axis=1), 1)
@@ -220,7 +224,7 @@ class GroupList:
 
     def low(self) -> bool:
         """Whether some parent's list is nearly used up while more of its groups are open."""
-        return any(len(listed) < min(LOW, listed.count) for listed in self.groups.values())
+        return any(len(listed) < min(LOW, listed.still_open()) for listed in self.groups.values())
 
     def renew(self, parents: Iterable[int]) -> None:
         """Foreseen answers teach less: look again at how noisy answers are."""

@@ -2,6 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ramify.project.limits import GRID
 from ramify.project.live import shapes
 from ramify.project.live.shown import concept_of, item_of
 from ramify.project.live.state import State
+from ramify.project.store.items import Contents
 from ramify.project.store.leases import Entry
 
 EXAMPLES = 3  # known positives of a concept
@@ -23,6 +25,8 @@ class Screens:
     def __init__(self, state: State) -> None:
         self.state = state
         self.positives: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+        self._concepts_of: Contents | None = None
+        self._concepts: dict[int, dict[str, Any]] = {}
 
     def remember(self, items: Sequence[int], concepts: Sequence[int]) -> None:
         """Keep positives of concepts (taxonomy numbers), to be shown as examples."""
@@ -71,7 +75,7 @@ class Screens:
             description="" if coarse else taxonomy.concepts[about].description,
             exhaustive=False if coarse else bool(taxonomy.exhaustive[about]),
             entries=[
-                shapes.AskedEntry(item=item, **concept_of(contents, number).model_dump())
+                shapes.AskedEntry(item=item, **self._concept(contents, number))
                 for (item, _), number in zip(entries, numbers, strict=True)
             ],
             examples=[
@@ -81,6 +85,14 @@ class Screens:
             model=now.model.version,
             until=until,
         )
+
+    def _concept(self, contents: Contents, number: int) -> dict[str, Any]:
+        """A concept as the page reads it, made once: it is shown again and again."""
+        if self._concepts_of is not contents:
+            self._concepts_of, self._concepts = contents, {}
+        if number not in self._concepts:
+            self._concepts[number] = concept_of(contents, number).model_dump()
+        return self._concepts[number]
 
     def items(self, numbers: Sequence[int]) -> dict[int, shapes.Item]:
         """Items as the page shows them."""

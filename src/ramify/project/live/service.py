@@ -138,7 +138,8 @@ class Service:
         back = [e for e in back if self.state.labels.states(e[0], number_of[e[1]])[0, 0] == UNKNOWN]
         if back:
             return self.screens.group(back, mode)
-        if not self.questions.outdated() and time.monotonic() < self._worth_again_at:
+        more = self.questions.outdated() or self.questions.shortlist.low()
+        if not more and time.monotonic() < self._worth_again_at:
             return []
         start = time.monotonic()
         self.questions.make(everything=True)

@@ -16,8 +16,7 @@ from ramify.taxonomy import Index
 
 SAMPLE = 8192  # items from which the first list is made
 ROWS = 2048  # items that are looked at together: others wait for the labels meanwhile
-LENGTH = 4096  # questions in a list
-CONSIDERED = 512  # groups of each parent, where a strategy lists groups
+LENGTH = 512  # questions in a list, or groups of each parent: what one question costs grows with it
 TRIES = 100  # screens passed over because the annotator skipped them, before another list is looked for
 
 Rest: TypeAlias = Callable[[float], None]
@@ -31,7 +30,7 @@ def make_strategy(name: str) -> Strategy:
     """
     strategy = strategy_class(name)()
     if "considered" in strategy.get_params():
-        strategy.set_params(considered=CONSIDERED)
+        strategy.set_params(considered=LENGTH)
     return strategy
 
 
@@ -52,7 +51,7 @@ class Questions:
         now = self.state.snapshot()
         with self.state.lock:
             self._seed += 1
-            self._changes = self.state.changes
+            changes = self.state.changes
             strategy = clone(self._strategy(now)).set_params(random_state=self._seed)  # other threads make lists too
         size = len(now.labels) if now.model.learner is None else now.model.upto
         everything = everything or size <= SAMPLE
@@ -72,7 +71,7 @@ class Questions:
         with self.state.lock:
             if now.contents is self.state.store.contents:  # else another process added or split: a new one is coming
                 self.shortlist: Shortlist = shortlist
-                self.complete = everything
+                self.complete, self._changes = everything, changes
 
     def _strategy(self, now: Snapshot) -> Strategy:
         """The project's own, or random items while there is no model that it could ask with."""
@@ -130,13 +129,13 @@ def first_unknown(labels: Labels, item: int, concepts: Index, *, alone: bool = F
     ['cat', 'dog']
     """
     taxonomy = labels.taxonomy
+    is_unknown = labels.states(item, np.arange(len(taxonomy)))[0] == UNKNOWN  # one look: each waits for its turn
     above = taxonomy.ancestors(int(concepts[0]))
-    unknown: Index = above[labels.states(item, above)[0] == UNKNOWN]
+    unknown: Index = above[is_unknown[above]]
     if alone:
         return unknown[:1] if len(unknown) else concepts
     level = unknown[0] if len(unknown) else concepts[0]
-    siblings = np.flatnonzero(taxonomy.parents == taxonomy.parents[level])
-    siblings = siblings[labels.states(item, siblings)[0] == UNKNOWN]
+    siblings = np.flatnonzero((taxonomy.parents == taxonomy.parents[level]) & is_unknown)
     # Of the fine ones on their own level only those that were chosen: others may be out with somebody.
     asked: Index = siblings[(siblings >= len(taxonomy.leaves)) | (len(unknown) > 0) | np.isin(siblings, concepts)]
     return asked
