@@ -144,6 +144,8 @@ def check_learning_at_once(learner: Learner) -> None:
     more = data(warm=24)[1]
     changed = np.arange(20, 24)
     first, second = (fitted(learner, random_state=1) for _ in range(2))
+    learned = first.learned_items()
+    assert learned is None or sorted(learned.tolist()) == list(range(20))
     if not learner.learns_at_once:
         assert not len(first.changed_items(more, changed))
         return

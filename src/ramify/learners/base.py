@@ -111,6 +111,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Where it learns at once: which of these and of the items it learned from are known differently now."""
         return np.empty(0, np.intp)
 
+    def learned_items(self) -> Index | None:
+        """The items whose fine labels it learned from; None where it does not remember them."""
+        return None
+
     def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every fine entry given what is known of coarser concepts, whatever its own label says."""
         return self.predict_proba(X)

@@ -98,6 +98,10 @@ class Refine(CoarseLearner):
         self._platt = None
         return self
 
+    def learned_items(self) -> Index:
+        """The items that the fine stage remembers."""
+        return self.fine_.items
+
     def changed_items(self, labels: Labels, items: Index) -> Index:
         """Which of these and of the items it learned from are known differently now: comparing is quick."""
         learned = self.fine_.items

@@ -44,7 +44,10 @@ class State:
             self.imported = self.store.imported()
             self.labels = GuardedLabels(self.store.labels(), self.lock)
             self.model = self.load_model()
-            self._answered = set(answered_items(self.labels).tolist())
+            learner = self.model.learner
+            learned = None if learner is None else learner.learned_items()
+            # To look for them goes through all labels; most models remember them.
+            self._answered = set((answered_items(self.labels) if learned is None else learned).tolist())
 
     def reload(self) -> bool:
         """Take up what another process added or split; says whether there was anything."""
