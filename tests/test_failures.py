@@ -101,6 +101,21 @@ def test_a_damaged_model_is_left_out(trained, damage, name):
         assert service.next("bob")
 
 
+def test_a_damaged_model_is_not_loaded_again_and_again(trained, monkeypatch):
+    """One of the right size is found out only by loading it: that was tried four times a second."""
+    with Store(trained) as store:
+        training.train(store)
+    DAMAGE["flipped"](trained / "models" / "0002" / "learner" / "learner.json")
+    with Service(trained, background=False) as service:
+        loaded = []
+        load = service.state.load_model
+        monkeypatch.setattr(service.state, "load_model", lambda: loaded.append(1) or load())
+        for _ in range(5):
+            service.background._take_new_model()
+        assert len(loaded) <= 1
+        assert service.state.model.version == 1
+
+
 def test_a_project_without_its_models_can_be_asked(trained):
     shutil.rmtree(trained / "models")
     with Service(trained, background=False) as service:

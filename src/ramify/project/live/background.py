@@ -47,6 +47,9 @@ class Background:
         self._to_learn: list[int] = []
         self._missed: list[int] | None = None  # learned by the old model while a new one is loading
         self._next: dict[str, float] = {}
+        self._tried: int | None = (
+            None  # the newest model that was looked at: a damaged one is not taken, nor tried again
+        )
         self._threads = [
             Thread(target=self._keep_going, args=(what, step), daemon=True)
             for what, step in (("learning from answers", self._learn), ("renewing questions", self._renew))
@@ -175,8 +178,9 @@ class Background:
 
     def _take_new_model(self) -> None:
         newest = self.state.store.model()
-        if newest is None or newest[0] == self.state.model.version:
+        if newest is None or newest[0] in (self.state.model.version, self._tried):
             return
+        self._tried = newest[0]
         with self._changed:
             self._missed = []
         model = self.state.load_model()

@@ -43,7 +43,7 @@ def train(
         try:
             version = _train(store, make_learner(name, **settings), verbose)
         except (TypeError, ValueError, RuntimeError) as error:
-            if isinstance(error, RamifyError) or not settings:
+            if isinstance(error, RamifyError) or not parameters:  # what held before is not to blame
                 raise
             given = ", ".join(f"{key}={value}" for key, value in settings.items())
             raise RamifyError(
