@@ -48,7 +48,7 @@ class Background:
         self._missed: list[int] | None = None  # learned by the old model while a new one is loading
         self._next: dict[str, float] = {}
         self._tried: int | None = (
-            None  # the newest model that was looked at: a damaged one is not taken, nor tried again
+            None  # the newest model that was looked at: a damaged one is tried once
         )
         self._threads = [
             Thread(target=self._keep_going, args=(what, step), daemon=True)
