@@ -47,9 +47,7 @@ class Background:
         self._to_learn: list[int] = []
         self._missed: list[int] | None = None  # learned by the old model while a new one is loading
         self._next: dict[str, float] = {}
-        self._tried: int | None = (
-            None  # the newest model that was looked at: a damaged one is tried once
-        )
+        self._tried: int | None = None  # the newest model that was looked at: a damaged one is tried once
         self._threads = [
             Thread(target=self._keep_going, args=(what, step), daemon=True)
             for what, step in (("learning from answers", self._learn), ("renewing questions", self._renew))
