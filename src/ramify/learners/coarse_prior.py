@@ -12,7 +12,7 @@ from ramify.data import Dataset
 from ramify.labels import Labels
 from ramify.learners.coarse_learner import CoarseLearner
 from ramify.learners.coarse_stage import CoarseStage
-from ramify.learners.factored import path_products
+from ramify.learners.tree import path_products
 from ramify.learners.warm import sibling_rates
 from ramify.nets import pick_device
 

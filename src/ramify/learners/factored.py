@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ramify.labels import RELEVANT, Labels
 from ramify.learners.training import NetLearner
+from ramify.learners.tree import path_products
 from ramify.learners.warm import only_children
 from ramify.meta import masked_bce
 from ramify.taxonomy import Index, Taxonomy
@@ -42,17 +43,3 @@ class Factored(NetLearner):
         follows = torch.from_numpy(only_children(self.taxonomy_)).to(outputs.device)
         given_parent = torch.where(follows, 1.0, outputs.sigmoid())
         return path_products(given_parent, self.taxonomy_)[:, : len(self.taxonomy_.leaves)]
-
-
-def path_products(given_parent: Tensor, taxonomy: Taxonomy) -> Tensor:
-    """From P(concept | its parent) to P(concept), for all concepts.
-
-    >>> taxonomy = Taxonomy({"animal": ["cat", "dog"]})
-    >>> path_products(torch.tensor([[0.5, 0.25, 0.5]]), taxonomy)
-    tensor([[0.2500, 0.1250, 0.5000]])
-    """
-    columns = list(given_parent.unbind(dim=1))  # column by column and not in place: gradients go through
-    for concept in taxonomy.preorder.tolist():
-        if taxonomy.parents[concept] >= 0:
-            columns[concept] = columns[concept] * columns[taxonomy.parents[concept]]
-    return torch.stack(columns, dim=1)

@@ -1,20 +1,63 @@
-"""The fine stage: a ridge regression for every concept below another, what they have in common, and their estimates."""
+"""The fine stage: a ridge regression for every concept given its parent, what they have in common, and their estimates.
 
-from collections.abc import Callable, Sequence
-from typing import Any
+A root's regression corrects the coarse stage: it learns y - P(c | x) from roots that became known since that was trained.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT
+from ramify.learners.choice import Answers, Model, choose
+from ramify.learners.lessons import lessons
+from ramify.learners.names import Names
 from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge, add
 from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
 
+_LOCK = RLock()  # somebody may ask for the solution while another takes in an answer
+
+
+class Looks(NamedTuple):
+    """What is remembered of items besides their states."""
+
+    features: Floats
+    """phi."""
+    coarse: Floats
+    """P(c | x) of the roots, by a net that did not see the item."""
+    likeness: Floats
+    """How alike the items are to the names, a: items x concepts; of no width where names do not say."""
+    trained: NDArray[np.bool_]
+    """The roots that the coarse stage was taught of: items x roots."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What all answers say: P(f | parent, x) = weights phi + biases + likeness a, for the learned concepts."""
+
+    number: int
+    """The place of lambda."""
+    model: Model
+    """Which features by names take part."""
+    weights: Floats
+    biases: Floats
+    likeness: float
+    """The coefficient of a, the same for all concepts."""
+    beta: Floats
+    """The coefficients of all features that take part."""
+
+    @property
+    def lam(self) -> float:
+        """The lambda that was chosen."""
+        return float(LAMBDAS[self.number])
+
 
 class FineStage:
-    """P(f | parent, x) for all non-root concepts, learned from any set of known entries.
+    """P(f | parent, x) for all concepts, learned from any set of known entries.
 
     It remembers of every answered item its features, the states of all concepts and the out-of-fold coarse
     probabilities, so that leave-one-out estimates need nothing else. Where children are exhaustive, an only child
@@ -24,12 +67,12 @@ class FineStage:
     None takes the common rate alone.
     """
 
-    def __init__(self, taxonomy: Taxonomy, shrinkage: float | None) -> None:
+    def __init__(self, taxonomy: Taxonomy, shrinkage: float | None, names: Names | None = None) -> None:
         if shrinkage is not None and not shrinkage > 0:
             raise RamifyError(f"the shrinkage is a number of pseudo-answers above 0, or None, not {shrinkage}")
-        self.taxonomy, self.shrinkage = taxonomy, shrinkage
+        self.taxonomy, self.shrinkage, self.names = taxonomy, shrinkage, names
         follows = only_children(taxonomy)
-        self.concepts = np.flatnonzero((taxonomy.parents >= 0) & ~follows)
+        self.concepts = np.flatnonzero(~follows)
         self.parents = taxonomy.parents[self.concepts]
         shared = np.flatnonzero((taxonomy.parents >= 0) & taxonomy.exhaustive[taxonomy.parents] & ~follows)
         self.one_is_relevant = shared, taxonomy.parents[shared].astype(np.int64)
@@ -39,100 +82,178 @@ class FineStage:
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, items: Index, features: Floats, coarse: Floats, states: NDArray[np.int8]) -> None:
+    def fit(self, items: Index, looks: Looks, states: NDArray[np.int8]) -> None:
         """Learn from the beginning: everything known of some items."""
-        self.slot_of = {item: slot for slot, item in enumerate(items.tolist())}
-        self.features, self.coarse, self.states = features, coarse, states
-        self.ridges = []
-        shared: dict[tuple[int, ...], Ridge] = {}
-        known = (states[:, self.parents] == RELEVANT) & (states[:, self.concepts] >= 0)
-        for place, concept in enumerate(self.concepts):
-            slots = np.flatnonzero(known[:, place])
-            key = tuple(slots.tolist())
-            sibling = shared.get(key)
-            rows = features[slots]
-            factors = sibling.factors if sibling else Factors(list(key), rows)
-            shared[key] = Ridge(factors, states[slots, concept].astype(float).tolist(), sibling)
-            self.ridges.append(shared[key])
-        self._weights_of = -1
-        self._choose(range(len(self.ridges)))
+        with _LOCK:
+            self.slot_of = {item: slot for slot, item in enumerate(items.tolist())}
+            self.looks, self.states = looks, states
+            self.targets, self.lesson_weights = self._lessons(looks, states)
+            shared_features = self._shared_features(looks)
+            self.ridges = []
+            alike: dict[tuple[tuple[int, float], ...], Ridge] = {}
+            for place in range(len(self.concepts)):
+                weights = self.lesson_weights[:, place]
+                slots = np.flatnonzero(weights)
+                key = tuple(zip(slots.tolist(), weights[slots].tolist(), strict=True))
+                sibling = alike.get(key)
+                factors = (
+                    sibling.factors
+                    if sibling
+                    else Factors(slots.tolist(), weights[slots].tolist(), looks.features[slots])
+                )
+                rights = np.concatenate([self.targets[None, slots, place], shared_features[:, slots, place]])
+                alike[key] = Ridge(factors, rights, sibling)
+                self.ridges.append(alike[key])
+            self._along, self._along_number = np.zeros((0, 0, 0)), -1
+            self._stale: set[int] = set()
+            self._solution: Solution | None = None
 
-    def update(self, items: Index, states: NDArray[np.int8], look: Callable[[Index], tuple[Floats, Floats]]) -> None:
+    def update(self, items: Index, states: NDArray[np.int8], look: Callable[[Index], Looks]) -> None:
         """Take in what is now known of some items; equal to fitting everything again.
 
-        ``look`` gives the features and out-of-fold coarse probabilities of those that are new.
+        ``look`` gives what is to be remembered of those that are new.
         """
         new = np.array([item for item in dict.fromkeys(items.tolist()) if item not in self.slot_of], np.intp)
-        if len(new):
-            first, last = len(self.slot_of), len(self.slot_of) + len(new)
-            self.slot_of.update(zip(new.tolist(), range(first, last), strict=True))
-            self.features, self.coarse, self.states = (
-                _with_room(array, last) for array in (self.features, self.coarse, self.states)
-            )
-            self.states[first:last] = -1
-            self.features[first:last], self.coarse[first:last] = look(new)
-        changed = [self._take_in(self.slot_of[item], row) for item, row in zip(items.tolist(), states, strict=True)]
-        self._choose(np.flatnonzero(np.any(changed, axis=0)).tolist())
+        looked = look(new) if len(new) else None
+        with _LOCK:
+            if looked is not None:
+                first, last = len(self.slot_of), len(self.slot_of) + len(new)
+                self.slot_of.update(zip(new.tolist(), range(first, last), strict=True))
+                self.looks = Looks(*(_with_room(part, last) for part in self.looks))
+                self.states, self.targets, self.lesson_weights = (
+                    _with_room(part, last) for part in (self.states, self.targets, self.lesson_weights)
+                )
+                self.states[first:last] = -1
+                for part, rows in zip(self.looks, looked, strict=True):
+                    part[first:last] = rows
+            for item, row in zip(items.tolist(), states, strict=True):
+                self._take_in(self.slot_of[item], row)
+            self._solution = None
 
-    def _take_in(self, slot: int, states: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Let all regressions that an item matters to know of it; says which."""
-        was = (self.states[slot, self.parents] == RELEVANT) & (self.states[slot, self.concepts] >= 0)
-        now = (states[self.parents] == RELEVANT) & (states[self.concepts] >= 0)
-        changed = was != now
-        changed |= was & now & (self.states[slot, self.concepts] != states[self.concepts])
+    def _lessons(self, looks: Looks, states: NDArray[np.int8]) -> tuple[Floats, Floats]:
+        """What the learned concepts are to be taught by some items, y (of roots y - P(c | x)), and how much it counts."""
+        guesses = None if self.names is None else self.names.guesses(looks.features)
+        values, weights = lessons(self.taxonomy, states, looks.coarse, guesses)
+        roots = self.taxonomy.roots
+        weights[:, roots] *= ~(looks.trained & (states[:, roots] >= 0))  # what the coarse stage knows
+        targets = values.astype(np.float64)
+        targets[:, roots] -= looks.coarse
+        return targets[:, self.concepts], weights[:, self.concepts]
+
+    def _shared_features(self, looks: Looks) -> Floats:
+        """The features by names of items: features x items x learned concepts."""
+        if self.names is None:
+            return np.zeros((0, len(looks.features), len(self.concepts)))
+        return self.names.features(looks.likeness, looks.features)[:, :, self.concepts].swapaxes(0, 1)
+
+    def _take_in(self, slot: int, states: NDArray[np.int8]) -> None:
+        """Let all regressions that an item matters to know of it."""
         self.states[slot] = states
-        for place in np.flatnonzero(changed & was):
-            ridge, value = self.ridges[place], float(states[self.concepts[place]])
-            if not now[place]:
-                self.ridges[place] = ridge.without(slot)
-            else:
-                where = ridge.slots.index(slot)
-                ridge.revalue([*ridge.values[:where], value, *ridge.values[where + 1 :]])
-        new = np.flatnonzero(now & ~was)
-        add([self.ridges[place] for place in new], slot, states[self.concepts[new]].tolist(), self.features[slot])
-        return np.asarray(changed)
+        looks = Looks(*(part[slot : slot + 1] for part in self.looks))
+        (targets,), (weights,) = self._lessons(looks, states[None])
+        was, said = self.lesson_weights[slot].copy(), self.targets[slot].copy()
+        self.lesson_weights[slot], self.targets[slot] = weights, targets
+        same = was == weights
+        for place in np.flatnonzero(same & (was > 0) & (said != targets)):
+            self.ridges[place].revalue(slot, targets[place])
+        for place in np.flatnonzero(~same & (was > 0)):
+            self.ridges[place] = self.ridges[place].without(slot)
+        new = np.flatnonzero(~same & (weights > 0))
+        if len(new):
+            rights = np.concatenate([targets[None, new], self._shared_features(looks)[:, 0, new]]).T
+            add([self.ridges[n] for n in new], slot, weights[new].tolist(), rights, self.looks.features[slot])
+        self._stale |= set(np.flatnonzero(~same | ((was > 0) & (said != targets))).tolist())
 
-    def _choose(self, changed: Sequence[int]) -> None:
-        """Offsets, the best lambda, and the weights of all concepts."""
-        self.offsets, left_out = self._offsets()
-        sums = np.stack([ridge.sums for ridge in self.ridges]) if self.ridges else np.zeros((0, len(LAMBDAS), 2, 3))
-        m = left_out[:, None]
-        errors = (sums[..., 0] - 2 * m * sums[..., 1] + m**2 * sums[..., 2]).sum(axis=(0, 2))
-        # The largest of the best: with a first answer all are equal but for rounding, which must not choose.
-        self.best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-9) + 1e-12)[-1])
-        self.lam = float(LAMBDAS[self.best])
-        if self._weights_of != self.best:  # another lambda: all solutions are others
-            shape = (len(self.ridges), self.features.shape[1] + 1)
-            self._of_values, self._of_ones = np.zeros(shape), np.zeros(shape)
-            changed, self._weights_of = range(len(self.ridges)), self.best
-        for place in changed:
+    # -- what follows --------------------------------------------------------------------------------------------------
+
+    @property
+    def solution(self) -> Solution:
+        """What all answers say together; computed when it is first asked for after an answer."""
+        with _LOCK:
+            if self._solution is None:
+                self._solution = self._solve()
+            return self._solution
+
+    @property
+    def weights(self) -> Floats:
+        """Of phi: learned concepts x features."""
+        return self.solution.weights
+
+    @property
+    def biases(self) -> Floats:
+        """Of the learned concepts."""
+        return self.solution.biases
+
+    @property
+    def lam(self) -> float:
+        """The lambda that was chosen."""
+        return self.solution.lam
+
+    def _solve(self) -> Solution:
+        offsets, _ = self._offsets()
+        answers = self._answers()
+        number, model = choose(answers)
+        beta, _ = answers.coefficients(number, model)
+        count = 0 if self.names is None else self.names.count
+        coefficients = np.zeros(count)
+        coefficients[list(model.features)] = beta
+        along = self._solutions_along(number)
+        combined = along[:, 0] - offsets[:, None] * along[:, -1]
+        if count:
+            combined -= np.einsum("f,cfd->cd", coefficients, along[:, 1:-1])
+        weights, biases = np.ascontiguousarray(combined[:, :-1]), combined[:, -1] + offsets
+        if self.names is None:
+            return Solution(number, model, weights, biases, 0.0, beta)
+        biases += coefficients[-1] * self.names.nearness[self.concepts]
+        if self.names.student is not None and self.names.constant is not None:
+            weights += coefficients[1] * self.names.student.numpy()[:, self.concepts].T
+            biases += coefficients[1] * self.names.constant.numpy()[self.concepts]
+        return Solution(number, model, weights, biases, float(coefficients[0]) if count == 3 else 0.0, beta)
+
+    def _answers(self) -> Answers:
+        _, left_out = self._offsets()
+        seen = [left_out[place, (ridge.values > 0.5).astype(int)] for place, ridge in enumerate(self.ridges)]
+        return Answers.of(self.ridges, seen)
+
+    def _solutions_along(self, number: int) -> Floats:
+        """Every solution as weights of phi and a bias: concepts x (y, features by names, 1) x (phi, 1)."""
+        if self._along_number != number:  # another lambda: all solutions are others
+            shape = len(self.ridges), self._n_rights() + 1, self.looks.features.shape[1] + 1
+            self._along, self._stale, self._along_number = np.zeros(shape), set(range(len(self.ridges))), number
+        for place in self._stale:
             ridge = self.ridges[place]
-            alphas = np.stack([ridge.of_values[self.best], ridge.of_ones[self.best]])
-            rows = ridge.factors.rows[: len(ridge)]
-            solved = np.concatenate([alphas @ rows, self.lam * alphas.sum(axis=1, keepdims=True)], axis=1)
-            self._of_values[place], self._of_ones[place] = solved
-        solution = self._of_values - self.offsets[:, None] * self._of_ones
-        self.weights, self.biases = np.ascontiguousarray(solution[:, :-1]), solution[:, -1] + self.offsets
+            alphas = np.concatenate([ridge.solutions[number], ridge.of_ones[number][None]])
+            along = alphas @ ridge.factors.rows[: len(ridge)]
+            self._along[place, :, :-1] = along
+            self._along[place, :, -1] = LAMBDAS[number] * alphas.sum(axis=1)
+        self._stale = set()
+        return self._along
+
+    def _n_rights(self) -> int:
+        return 1 if self.names is None else 1 + self.names.count
 
     def _offsets(self) -> tuple[Floats, Floats]:
         """The offset of each concept, and the one that a left-out answer (no, yes) sees: concepts x 2."""
-        answers = np.array([len(ridge) for ridge in self.ridges], float)
-        yes = np.array([sum(ridge.values) for ridge in self.ridges])
-        size = np.bincount(self.parents, minlength=len(self.taxonomy))
-        yes_of = np.bincount(self.parents, yes, minlength=len(self.taxonomy))
-        answers_of = np.bincount(self.parents, answers, minlength=len(self.taxonomy)) / np.maximum(size, 1)
+        roots = self.parents < 0
+        answers = np.array([ridge.weights.sum() for ridge in self.ridges])
+        yes = np.array([ridge.weights @ ridge.values for ridge in self.ridges])
+        parents, n = self.parents[~roots], len(self.taxonomy)
+        size = np.bincount(parents, minlength=n)
+        yes_of = np.bincount(parents, yes[~roots], minlength=n)
+        answers_of = np.bincount(parents, answers[~roots], minlength=n) / np.maximum(size, 1)
         relevant_children = yes_of.sum() / answers_of.sum() if answers_of.sum() else 1.0
         common = (yes_of + relevant_children) / ((answers_of + 1) * np.maximum(size, 1))
         least = 1 / np.maximum(size, 1)
         # A single child that need not be relevant: neither its prior nor its least rate may be 1.
         single = size == 1
         common[single], least[single] = (yes_of[single] + 0.5) / (answers_of[single] + 1), 0.0
-        pooled = np.clip(common, least, 1.0)[self.parents]
+        pooled = np.where(roots, 0.0, np.clip(common, least, 1.0)[self.parents])
         if self.shrinkage is None:
             return pooled, np.stack([pooled, pooled], axis=1)
         prior = self.shrinkage * pooled
         left = np.maximum(answers - 1, 0) + self.shrinkage
-        return (yes + prior) / (answers + self.shrinkage), np.stack([yes + prior, yes - 1 + prior], 1) / left[:, None]
+        own = np.stack([yes + prior, yes - 1 + prior], 1) / left[:, None]
+        return np.where(roots, 0.0, (yes + prior) / (answers + self.shrinkage)), np.where(roots[:, None], 0.0, own)
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -146,38 +267,54 @@ class FineStage:
         """What was known of them: slots x concepts."""
         return self.states[: len(self.slot_of)]
 
+    @property
+    def coarse(self) -> Floats:
+        """P(c | x) of them, by a net that did not see the item: slots x roots."""
+        return self.looks.coarse[: len(self.slot_of)]
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything that ``fit`` needs to learn the same again, by name."""
         n = len(self.slot_of)
-        return {
-            "fine.items": self.items.astype(np.int64),
-            "fine.features": self.features[:n],
-            "fine.coarse": self.coarse[:n],
-            "fine.states": self.known_states,
-        }
+        looks = {f"fine.{name}": part[:n] for name, part in self.looks._asdict().items()}
+        return {"fine.items": self.items.astype(np.int64), "fine.states": self.known_states, **looks}
+
+    def fit_again(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Learn from what ``arrays`` gave."""
+        looks = Looks(**{name: arrays[f"fine.{name}"] for name in Looks._fields})
+        self.fit(arrays["fine.items"], looks, arrays["fine.states"])
 
     def complete(self) -> Index:
         """The slots of the items whose fine entries are all known."""
-        return np.flatnonzero((self.states[: len(self.slot_of), self.taxonomy.leaves] >= 0).all(axis=1))
+        return np.flatnonzero((self.known_states[:, self.taxonomy.leaves] >= 0).all(axis=1))
+
+    def predicted(self, slots: Index) -> Floats:
+        """What is said of remembered items: slots x learned concepts, P(f | parent, x), of roots the correction."""
+        solution, looks = self.solution, self.looks
+        predicted = looks.features[slots] @ solution.weights.T + solution.biases
+        if looks.likeness.shape[1]:
+            predicted += solution.likeness * looks.likeness[slots][:, self.concepts]
+        return predicted
 
     def leave_one_out(self, slots: Index) -> Floats:
-        """P(f | parent, x) of remembered items, each by the regression without its own answer: slots x concepts."""
-        probabilities = self.features[slots] @ self.weights.T + self.biases
+        """The same, each by the regression without its own answer."""
+        predicted, solution = self.predicted(slots), self.solution
         place_of = {slot: place for place, slot in enumerate(slots.tolist())}
-        _, left_out = self._offsets()
+        residuals = self._answers().residuals(solution.number, solution.model)
+        first = 0
         for place, ridge in enumerate(self.ridges):
-            values = np.array(ridge.values)
-            residuals = ridge.residuals(self.best, left_out[place, (values > 0.5).astype(int)])
-            for slot, predicted in zip(ridge.slots, values - residuals, strict=True):
+            left_out = ridge.values - residuals[first : first + len(ridge)]
+            first += len(ridge)
+            for slot, value in zip(ridge.slots, left_out, strict=True):
                 if slot in place_of:
-                    probabilities[place_of[slot], place] = predicted
-        return probabilities
+                    predicted[place_of[slot], place] = value
+        return predicted
 
     def variances(self, features: Floats) -> Floats:
         """The posterior variance of P(f | parent, x), in units of the prior's, for every concept: items x concepts."""
+        number = self.solution.number
         variances = np.empty((len(features), len(self.ridges)))
         for place, ridge in enumerate(self.ridges):
-            variances[:, place] = ridge.variances(self.best, ridge.factors.rows[: len(ridge)] @ features.T)
+            variances[:, place] = ridge.variances(number, ridge.factors.rows[: len(ridge)] @ features.T)
         return variances
 
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 from torch import Tensor
 
 from ramify.data import Dataset
-from ramify.labels import RELEVANT, Labels
+from ramify.data.name_vectors import NameVectors
+from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.learners.base import ROWS, Logits
 from ramify.learners.cache import Cache, ToKeep
+from ramify.learners.calibration import Calibration
 from ramify.learners.coarse_learner import CoarseLearner
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.evidence import (
@@ -29,8 +29,11 @@ from ramify.learners.evidence import (
     parents_relevant,
     spread,
 )
-from ramify.learners.factored import path_products
 from ramify.learners.fine_stage import FineStage
+from ramify.learners.fine_stage import Looks as Remembered
+from ramify.learners.lessons import probable
+from ramify.learners.names import Names
+from ramify.learners.tree import given_known, path_products
 from ramify.learners.warm import answered_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
@@ -57,7 +60,9 @@ class Refine(CoarseLearner):
     shrinkage: float | None = None
     """Shrinks each concept's own rate towards that of its siblings by so many pseudo-answers; by default the siblings'
     common rate is used alone, which measured as well or better."""
-    _platt: tuple[float, float] | None = field(default=None, init=False)
+    use_names: bool = True
+    """Whether names teach, where ``fit`` is given their vectors."""
+    _calibrations: dict[bool, Calibration] = field(default_factory=dict, init=False)
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -66,12 +71,17 @@ class Refine(CoarseLearner):
         X: Any,  # noqa: N803
         labels: Labels,
         *,
+        names: NameVectors | None = None,
         validation: Dataset | None = None,
         truth: Labels | None = None,
     ) -> Self:
-        """Train both stages; neither needs a validation part."""
+        """Train both stages; neither needs a validation part. ``names`` teach before any answer does."""
         features = self._start(X, labels)
         self.coarse_ = self._train_coarse(features, labels)
+        known = labels.states(concepts=self.taxonomy_.roots) >= 0
+        self.trained_ = np.packbits(known, axis=1)
+        self.names_ = names if self.use_names else None
+        self.read_names_ = None if self.names_ is None else self._read_names(features, labels, self.names_)
         return self._fit_fine(features, labels)
 
     def partial_fit(self, X: Any, labels: Labels, *, items: ArrayLike | None = None) -> Self:  # noqa: N803
@@ -87,16 +97,41 @@ class Refine(CoarseLearner):
         features = self._continued(X, labels, rows=changed)
         states = labels.states(changed, np.arange(len(self.taxonomy_)))
         self.fine_.update(changed, states, partial(self._look_at, features))
-        self._platt = None
+        self._calibrations = {}
         return self
 
     def _fit_fine(self, features: Any, labels: Labels) -> Self:
-        items = answered_items(labels)
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage)
+        items = np.union1d(answered_items(labels), self._newly_coarse(labels))
+        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.read_names_)
         states = labels.states(items, np.arange(len(self.taxonomy_)))
-        self.fine_.fit(items, *self._look_at(features, items), states)
-        self._platt = None
+        self.fine_.fit(items, self._look_at(features, items), states)
+        self._calibrations = {}
         return self
+
+    def _newly_coarse(self, labels: Labels) -> Index:
+        """The items of which more roots are known than the coarse stage was taught."""
+        found = [np.empty(0, np.intp)]
+        for first in range(0, len(labels), ROWS):
+            items = np.arange(first, min(first + ROWS, len(labels)))
+            known = labels.states(items, self.taxonomy_.roots) >= 0
+            found.append(items[(known & ~self._trained(items)).any(axis=1)])
+        return np.concatenate(found)
+
+    def _trained(self, items: Index) -> NDArray[np.bool_]:
+        """The roots that the coarse stage was taught of some items: items x roots."""
+        trained = np.zeros((len(items), len(self.taxonomy_.roots)), np.bool_)
+        there = items < len(self.trained_)  # others came after it was trained
+        trained[there] = np.unpackbits(self.trained_[items[there]], axis=1, count=trained.shape[1]).astype(np.bool_)
+        return trained
+
+    def _read_names(self, features: Any, labels: Labels, names: NameVectors) -> Names:
+        def look(items: Index) -> tuple[Tensor, Tensor, Tensor]:
+            x = self.inputs(features, items)
+            states = labels.states(items, np.arange(len(self.taxonomy_)))
+            there = probable(self.taxonomy_, states, doubles(self.coarse_.probabilities(x)))
+            return self.scaler_.raw(x), self.coarse_.features(x, exact=False), torch.from_numpy(there).to(x)
+
+        return Names.fitted(names, self.taxonomy_, look, len(labels))
 
     def learned_items(self) -> Index:
         """The items that the fine stage remembers."""
@@ -108,49 +143,77 @@ class Refine(CoarseLearner):
         same = (labels.states(learned, np.arange(len(self.taxonomy_))) == self.fine_.known_states).all(axis=1)
         return np.concatenate([learned[~same], np.setdiff1d(items, learned)])
 
-    def _look_at(self, features: Any, items: Index) -> tuple[Any, Any]:
-        """What the fine stage remembers of training items besides their states: phi, and out-of-fold P(c | x)."""
+    def _look_at(self, features: Any, items: Index) -> Remembered:
+        """What the fine stage remembers of training items besides their states."""
         x = self.inputs(features, items)
         # An item that came after the coarse stage was trained was seen by no net: any of them will do.
         folds = self.coarse_.folds[np.where(items < len(self.coarse_.folds), items, 0)]
         coarse = self.coarse_.out_of_fold(x, folds)
-        return self.coarse_.features(x).cpu().numpy(), coarse.double().cpu().numpy()
+        return Remembered(
+            doubles(self.coarse_.features(x)),
+            doubles(coarse),
+            doubles(self._likeness(x.double())),
+            self._trained(items),
+        )
+
+    def _likeness(self, x: Tensor) -> Tensor:
+        """How alike items are to the names of all concepts; of no width where the names do not say."""
+        if self.read_names_ is None or self.read_names_.vectors is None:
+            return x.new_zeros((len(x), 0))
+        return self.read_names_.likeness(self.scaler_.raw(x))
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
     def _probabilities(self, x: Tensor) -> Tensor:
         coarse, given = self._both_stages(x)
-        return self._calibrated(self._scores(coarse, given)).sigmoid()
+        return self._calibration(coarse_known=False)(self._scores(coarse, given))
 
     def _both_stages(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        weights = torch.from_numpy(self.fine_.weights.T).to(x)
-        coarse, products = self.coarse_.apply(x, weights)
-        return coarse, products + torch.from_numpy(self.fine_.biases).to(x)
+        """P(c | x), and P(f | parent, x) of the learned concepts as the regressions have it."""
+        solution = self.fine_.solution
+        coarse, products = self.coarse_.apply(x, torch.from_numpy(solution.weights.T).to(x))
+        return coarse, products + torch.from_numpy(solution.biases).to(x) + self._by_likeness(x)
+
+    def _by_likeness(self, x: Tensor) -> Tensor | float:
+        """What the items' likeness to the names adds."""
+        coefficient = self.fine_.solution.likeness
+        return coefficient * self._likeness(x)[:, self.fine_.concepts] if coefficient else 0.0
 
     def _scores(self, coarse: Tensor, given: Tensor) -> Tensor:
         """The ranking score of every fine concept, from P(c | x) and the regressions' P(f | parent, x)."""
         joint = path_products(self._given_parent(coarse, given), self.taxonomy_)
         return joint[:, : len(self.taxonomy_.leaves)]
 
+    def _independent(self, coarse: Tensor, given: Tensor) -> Tensor:
+        """P(concept | its parent, x) of all concepts, as if siblings had nothing to do with each other."""
+        taxonomy, learned = self.taxonomy_, self.fine_.concepts
+        independent = coarse.new_ones((len(coarse), len(taxonomy)))
+        independent[:, learned] = given.to(coarse)
+        independent[:, taxonomy.roots] = (independent[:, taxonomy.roots] + coarse).clamp(0, 1)
+        below = learned[taxonomy.parents[learned] >= 0]
+        independent[:, below] = independent[:, below].clamp(LEAST, 1.0)
+        return independent
+
     def _given_parent(self, coarse: Tensor, given: Tensor) -> Tensor:
         """P(concept | its parent, x) of all concepts; where children are exhaustive, given that there is one."""
-        taxonomy = self.taxonomy_
-        given_parent = coarse.new_ones((len(coarse), len(taxonomy)))
-        given_parent[:, taxonomy.roots] = coarse
-        given_parent[:, self.fine_.concepts] = given.to(coarse).clamp(LEAST, 1.0)
+        given_parent = self._independent(coarse, given)
         children, parents = (torch.from_numpy(part).to(given_parent.device) for part in self.fine_.one_is_relevant)
         p = given_parent[:, children]
         # The product of all (1 - p) below each parent at once; log(0) is meant where a child is certain.
-        none = p.new_zeros((len(p), len(taxonomy))).index_add_(1, parents, torch.log1p(-p)).exp()
+        none = p.new_zeros((len(p), len(self.taxonomy_))).index_add_(1, parents, torch.log1p(-p)).exp()
         given_parent[:, children] = p / (1 - none[:, parents])
         return given_parent
 
-    def _calibrated(self, scores: Tensor) -> Tensor:
-        """Logits that may be thresholded: one monotone map for all entries, learned from left-out scores."""
-        if self._platt is None:
-            self._platt = _platt(*self._left_out())
-        slope, intercept = self._platt
-        return slope * scores.clamp(1e-6, 1 - 1e-6).logit() + intercept
+    def _calibration(self, *, coarse_known: bool) -> Calibration:
+        """The map that makes probabilities of scores, learned from the items that are completely known."""
+        if coarse_known not in self._calibrations:
+            states, scores = self._left_out(coarse_known=coarse_known)
+            parents = self.taxonomy_.parents[self.taxonomy_.leaves]
+            # Below an irrelevant concept there is nothing to tell, once coarse labels are known.
+            told = states[:, parents] == RELEVANT if coarse_known else np.ones_like(scores, np.bool_)
+            fine = states[:, self.taxonomy_.leaves]
+            self._calibrations[coarse_known] = Calibration(fine[told], scores[told])
+        return self._calibrations[coarse_known]
 
     def differentiable(self) -> tuple[dict[str, Tensor], Logits]:
         """The regressions' weights, over features that stay as they are."""
@@ -159,35 +222,39 @@ class Refine(CoarseLearner):
 
         def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
             phi = self.coarse_.features(x, exact=False)
-            given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype)
-            return self._calibrated(self._scores(self.coarse_.probabilities(x), given))
+            given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype) + self._by_likeness(x)
+            return self._calibration(coarse_known=False).logits(self._scores(self.coarse_.probabilities(x), given))
 
         return parameters, logits
 
     def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
-        """The probability of every fine entry given what is known of coarser concepts, whatever its own label says.
+        """The probability of every concept given all that is known of the item, fine ones first.
 
-        Much better than ``predict_proba`` where coarse labels are known: what is an animal need not be found out.
+        Of a known concept, given what is known of those above it, whatever its own label says. Much better than
+        ``predict_proba`` where coarse labels are known: what is an animal need not be found out.
         """
         self.check_fitted()
         features = self._continued(X, labels)
-        blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
+        everything = np.arange(len(self.taxonomy_))
+        blocks = [np.empty((0, len(everything)), np.float32)]
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
-            given_parent = self._given_parent(*self._both_stages(self.inputs(features, items))).cpu()
-            blocks.append(self._given_coarser(given_parent, labels.states(items, self._coarser)).float().numpy())
+            stages = self._both_stages(self.inputs(features, items))
+            blocks.append(self._opinions(*stages, labels.states(items, everything)).float().cpu().numpy())
         return np.concatenate(blocks)
 
-    @property
-    def _coarser(self) -> Index:
-        return np.arange(len(self.taxonomy_.leaves), len(self.taxonomy_))
+    def _opinions(self, coarse: Tensor, given: Tensor, states: NDArray[np.int8]) -> Tensor:
+        p = self._uncalibrated(coarse, given, states)
+        below = self.taxonomy_.parents >= 0
+        p[:, below] = self._calibration(coarse_known=True)(p[:, below])
+        return p
 
-    def _given_coarser(self, given_parent: Tensor, states: NDArray[np.int8]) -> Tensor:
-        """The product along each path, with what is known of concepts above the leaves put in."""
-        known = torch.from_numpy(states)
-        above = torch.where(known >= 0, known.to(given_parent), given_parent[:, self._coarser])
-        leaves = len(self.taxonomy_.leaves)
-        return path_products(torch.cat([given_parent[:, :leaves], above], dim=1), self.taxonomy_)[:, :leaves]
+    def _uncalibrated(self, coarse: Tensor, given: Tensor, states: NDArray[np.int8]) -> Tensor:
+        parents = self.taxonomy_.parents
+        p = given_known(self._independent(coarse, given), states, self.taxonomy_)
+        given_parent = self._given_parent(coarse, given)
+        from_above = torch.where(torch.from_numpy(parents >= 0), given_parent * p[:, parents], given_parent)
+        return torch.where(torch.from_numpy(states >= 0), from_above, p)
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -196,28 +263,29 @@ class Refine(CoarseLearner):
 
         Items that a strategy chose are not a fair sample: an estimate from them is biased.
         """
-        slots = self.fine_.complete()
-        items = self.fine_.items[slots]
-        coarse = torch.from_numpy(self.fine_.coarse[slots])
-        return items, self._scores(coarse, torch.from_numpy(self.fine_.leave_one_out(slots))).numpy()
+        return self.fine_.items[self.fine_.complete()], self._left_out(coarse_known=False)[1]
 
-    def _left_out(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        slots = self.fine_.complete()
-        return self.fine_.states[slots][:, self.taxonomy_.leaves], self.leave_one_out()[1]
+    def _left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """All states and the fine scores of the completely known items, each by a model that did not see it."""
+        slots, leaves = self.fine_.complete(), self.taxonomy_.leaves
+        states = self.fine_.known_states[slots]
+        coarse, given = (torch.from_numpy(p) for p in (self.fine_.coarse[slots], self.fine_.leave_one_out(slots)))
+        if not coarse_known:
+            return states, doubles(self._scores(coarse, given))
+        of_others = states.copy()
+        of_others[:, leaves] = UNKNOWN
+        return states, doubles(self._uncalibrated(coarse, given, of_others)[:, leaves])
 
     def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats]:
         """States and probabilities of the completely known items, each by a model that did not see it."""
-        if not coarse_known:
-            states, scores = self._left_out()
-            return states, doubles(self._calibrated(torch.from_numpy(scores)).sigmoid())
-        slots = self.fine_.complete()
-        states, coarse = self.fine_.states[slots], torch.from_numpy(self.fine_.coarse[slots])
-        given = self._given_parent(coarse, torch.from_numpy(self.fine_.leave_one_out(slots)))
-        return states[:, self.taxonomy_.leaves], doubles(self._given_coarser(given, states[:, self._coarser]))
+        states, scores = self._left_out(coarse_known=coarse_known)
+        calibrated = self._calibration(coarse_known=coarse_known)(torch.from_numpy(scores))
+        return states[:, self.taxonomy_.leaves], doubles(calibrated)
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""
-        states, scores = self._left_out()
+        states, scores = self._left_out(coarse_known=False)
+        states = states[:, self.taxonomy_.leaves]
         ks = [k for k in (1, 3, 5) if k <= states.shape[1]] if len(states) else []
         return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
 
@@ -257,13 +325,14 @@ class Refine(CoarseLearner):
     def _stages_along(self, X: Any, sample: Index, directions: int) -> Callable[[Index], Stages]:  # noqa: N803
         """How to compute the features along their leading directions, P(c | x), and P(f | parent, x)."""
         columns = self._leading(X, sample, directions).float()
-        weights = torch.cat([torch.from_numpy(self.fine_.weights.T).to(columns), columns], dim=1)
+        solution = self.fine_.solution
+        weights = torch.cat([torch.from_numpy(solution.weights.T).to(columns), columns], dim=1)
         learned = len(self.fine_.concepts)
 
         def stages(items: Index) -> Stages:
             x = self.inputs(X, items)
             coarse, products = self.coarse_.apply(x, weights.to(x))
-            given = products[:, :learned] + torch.from_numpy(self.fine_.biases).to(x)
+            given = products[:, :learned] + torch.from_numpy(solution.biases).to(x) + self._by_likeness(x)
             return doubles(products[:, learned:]), coarse, given
 
         return stages
@@ -280,21 +349,24 @@ class Refine(CoarseLearner):
             x = self.inputs(X, items)
             coarse, phi = (part.cpu().numpy() for part in self.coarse_.apply(x, columns.to(x)))
             opinions = self._kept_opinions(X, labels, items)
-            return {"phi": phi.astype(np.float16), "coarse": coarse, "predictions": opinions}
+            kept = {"phi": phi.astype(np.float16), "coarse": coarse, "predictions": opinions}
+            likeness = self._likeness(x)
+            return {**kept, "likeness": likeness.cpu().numpy().astype(np.float16)} if likeness.shape[1] else kept
 
         return ToKeep({"directions": doubles(columns)}, rows)
 
     def _kept_stages(self, cache: Cache, items: Index) -> Stages:
-        phi = cache["phi"][items].astype(np.float64)
-        along = [phi, cache["directions"].T, self.fine_.weights.T]  # multiplied in the cheapest order
-        given = torch.from_numpy(np.linalg.multi_dot(along) + self.fine_.biases)
-        return phi, torch.from_numpy(cache["coarse"][items].astype(np.float64)), given
+        phi, solution = cache["phi"][items].astype(np.float64), self.fine_.solution
+        along = [phi, cache["directions"].T, solution.weights.T]  # multiplied in the cheapest order
+        given = np.linalg.multi_dot(along) + solution.biases
+        if solution.likeness:
+            given += solution.likeness * cache["likeness"][items][:, self.fine_.concepts]
+        return phi, torch.from_numpy(cache["coarse"][items].astype(np.float64)), torch.from_numpy(given)
 
     def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
         """``opinions`` with all that was learned since, from what is kept."""
         _, coarse, given = self._kept_stages(cache, items)
-        states = labels.states(items, self._coarser)
-        return doubles(self._given_coarser(self._given_parent(coarse, given), states))
+        return doubles(self._opinions(coarse, given, labels.states(items, np.arange(len(self.taxonomy_)))))
 
     def guesses(self, cache: Cache, items: Index) -> Floats:
         """P(concept | its parent, x) of all concepts, from what is kept."""
@@ -304,28 +376,13 @@ class Refine(CoarseLearner):
     # -- saving --------------------------------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        return {**self.coarse_.arrays(), **self.fine_.arrays()}, {}
+        names = {} if self.read_names_ is None else self.read_names_.arrays()
+        return {**self.coarse_.arrays(), **self.fine_.arrays(), **names, "trained": self.trained_}, {}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
         self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage)
-        self.fine_.fit(*(arrays[f"fine.{name}"] for name in ("items", "features", "coarse", "states")))
-        self._platt = None
-
-
-def _platt(states: NDArray[np.int8], scores: NDArray[np.float64]) -> tuple[float, float]:
-    """Slope and intercept of a logistic map from scores to probabilities; with little data, close to no change."""
-    if not states.size:
-        return 1.0, 0.0
-    clipped = np.clip(scores, 1e-6, 1 - 1e-6)
-    z, y = np.log(clipped / (1 - clipped)).ravel(), (states == RELEVANT).ravel()
-
-    def loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        slope = np.exp(theta[0])
-        logits = slope * z + theta[1]
-        miss = expit(logits) - y
-        value = np.logaddexp(0, logits).sum() - logits[y].sum() + 0.5 * theta @ theta
-        return float(value), np.array([slope * miss @ z, miss.sum()]) + theta
-
-    theta = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B").x
-    return float(np.exp(theta[0])), float(theta[1])
+        self.trained_ = arrays["trained"]
+        self.read_names_ = Names.from_arrays(arrays, self.taxonomy_)
+        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.read_names_)
+        self.fine_.fit_again(arrays)
+        self._calibrations = {}

@@ -1,12 +1,13 @@
-"""Ridge regression for one finer concept f of c, P(f | c, x), in closed form and answer by answer.
+"""Ridge regression for one concept f of c, P(f | c, x), in closed form and answer by answer.
 
-Over the items where c is relevant and f is known, minimise
+Over the answers of f, each with a weight o (1 where it is known that c is relevant), minimise
 
-    sum (y - m - b - w.phi)^2 + lambda |w|^2 + b^2,      A = Phi Phi' + lambda (1 1' + I)
+    sum o (y - m - z.beta - b - w.phi)^2 + lambda |w|^2 + b^2,      A = Phi Phi' + lambda (1 1' + diag(1 / o))
 
-in the dual: alpha = A^-1 (y - m 1), w = Phi' alpha, b = lambda sum alpha. The offset m only scales a second solution:
-alpha = A^-1 y - m A^-1 1, and both are kept. The exact leave-one-out residual is alpha_i / (A^-1)_ii, for every lambda
-of a grid. One more answer adds one row to the Cholesky factor of A: O(n^2), and equal to starting again.
+in the dual: alpha = A^-1 (y - m 1 - Z beta), w = Phi' alpha, b = lambda sum alpha. The offset m and the coefficients
+beta only combine solutions: A^-1 y, A^-1 1 and A^-1 Z are kept, for every lambda of a grid. The exact leave-one-out
+residual for given m and beta is alpha_i / (A^-1)_ii. One more answer adds one row to the Cholesky factor of A: O(n^2),
+and equal to starting again.
 """
 
 from collections.abc import Sequence
@@ -28,9 +29,9 @@ class Factors:
     Siblings that were answered for the same items share one of these; each uses as many of its rows as it has answers.
     """
 
-    def __init__(self, slots: list[int], rows: Floats, gram: Floats | None = None) -> None:
-        """From the features of the slots, and their inner products where these are known."""
-        self.slots = slots
+    def __init__(self, slots: list[int], weights: list[float], rows: Floats) -> None:
+        """From the features of the slots, and the weights of their answers."""
+        self.slots, self.weights = slots, weights
         self.of_newest: tuple[Floats, Floats] | None = None
         n = len(slots)
         room = n + n // 4 + 8
@@ -38,12 +39,24 @@ class Factors:
         self.gram = np.zeros((room, room))
         self.lower = np.zeros((len(LAMBDAS), room, room))
         self.rows[:n] = rows
-        self.gram[:n, :n] = gram = rows @ rows.T if gram is None else gram
-        for number, lam in enumerate(LAMBDAS):
-            if n:
-                self.lower[number, :n, :n] = cholesky(gram + lam * (1 + np.eye(n)), lower=True, check_finite=False)
+        self.gram[:n, :n] = rows @ rows.T
+        self._factorise(0)
 
-    def add(self, slot: int, features: Floats) -> None:
+    def _factorise(self, first: int) -> None:
+        """The factors from some row on; those before it stand."""
+        n = len(self.slots)
+        if first == n:
+            return
+        noise = 1 / np.array(self.weights[first:])
+        for lower, lam in zip(self.lower, LAMBDAS, strict=True):
+            if first:
+                across = self.gram[first:n, :first] + lam
+                lower[first:n, :first] = solve(lower[:first, :first], across.T).T
+            corner = self.gram[first:n, first:n] + lam * (1 + np.diag(noise))
+            before = lower[first:n, :first]
+            lower[first:n, first:n] = cholesky(corner - before @ before.T, lower=True, check_finite=False)
+
+    def add(self, slot: int, weight: float, features: Floats) -> None:
         """One more slot."""
         n = len(self.slots)
         if n == len(self.gram):
@@ -61,8 +74,9 @@ class Factors:
             lower = self.lower[number]
             across = solve(lower[:n, :n], row[:n] + lam)
             lower[n, :n] = across
-            lower[n, n] = np.sqrt(row[n] + 2 * lam - across @ across)
+            lower[n, n] = np.sqrt(row[n] + lam * (1 + 1 / weight) - across @ across)
         self.slots.append(slot)
+        self.weights.append(weight)
 
     def newest(self, n: int) -> tuple[Floats, Floats]:
         """Of row n, A^-1 k with k its row of A, and its variance given the rows before it, for every lambda."""
@@ -74,9 +88,19 @@ class Factors:
     def first(self, n: int) -> "Factors":
         """A copy of the first n rows, to be continued differently."""
         other = copy(self)
-        other.slots, other.of_newest = self.slots[:n], None
+        other.slots, other.weights, other.of_newest = self.slots[:n], self.weights[:n], None
         other.rows, other.gram, other.lower = self.rows.copy(), self.gram.copy(), self.lower.copy()
         return other
+
+    def without(self, n: int, place: int) -> "Factors":
+        """A copy of the first n rows without one of them; what comes before it need not be computed again."""
+        fewer = self.first(n)
+        del fewer.slots[place], fewer.weights[place]
+        fewer.rows[place : n - 1] = self.rows[place + 1 : n]
+        keep = [*range(place), *range(place + 1, n)]
+        fewer.gram[: n - 1, : n - 1] = self.gram[np.ix_(keep, keep)]
+        fewer._factorise(place)
+        return fewer
 
 
 def solve(lower: Floats, right: Floats, *, transposed: bool = False) -> Floats:
@@ -89,63 +113,74 @@ def solve(lower: Floats, right: Floats, *, transposed: bool = False) -> Floats:
 
 
 class Ridge:
-    """What was answered of one concept, and the two solutions for every lambda."""
+    """What was answered of one concept, and its solutions for every lambda.
 
-    def __init__(self, factors: Factors, values: list[float], sibling: "Ridge | None" = None) -> None:
+    The right-hand sides are the answers y and the features z whose coefficients all concepts share: 1 + features x
+    answers. ``solutions`` are A^-1 of them, lambdas x (1 + features) x answers.
+    """
+
+    def __init__(self, factors: Factors, rights: Floats, sibling: "Ridge | None" = None) -> None:
         self.factors = factors
         self.of_ones: Floats  # A^-1 1, lambdas x answers
-        self.sums: Floats
         self.diagonal: Floats  # of A^-1
         if sibling is None:
-            self.of_ones, self.diagonal = self._without_values(len(values))
+            self.of_ones, self.diagonal = self._without_values(rights.shape[1])
         else:  # answered for the same items
             self.of_ones, self.diagonal = sibling.of_ones, sibling.diagonal
-        self.revalue(values)
+        self.rights = rights
+        self.solutions = np.zeros((len(LAMBDAS), *rights.shape))
+        self._solve(slice(None))
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.rights.shape[1]
 
     @property
     def slots(self) -> list[int]:
         """The slots of the items that were answered."""
         return self.factors.slots[: len(self)]
 
-    def revalue(self, values: list[float]) -> None:
-        """Take other answers for the same items."""
-        self.values = values
-        n = len(values)
-        self.of_values: Floats = np.zeros((len(LAMBDAS), n))  # A^-1 y
+    @property
+    def weights(self) -> Floats:
+        """The weights of the answers."""
+        return np.array(self.factors.weights[: len(self)])
+
+    @property
+    def values(self) -> Floats:
+        """The answers."""
+        values: Floats = self.rights[0]
+        return values
+
+    def revalue(self, slot: int, value: float) -> None:
+        """Take another answer for the same item."""
+        self.rights = self.rights.copy()
+        self.rights[0, self.slots.index(slot)] = value
+        self._solve(slice(1))
+
+    def _solve(self, which: slice) -> None:
+        n = len(self)
         for number in range(len(LAMBDAS)):
             lower = self.factors.lower[number, :n, :n]
-            self.of_values[number] = solve(lower, solve(lower, np.array(values)), transposed=True)
-        _sum_up([self])
+            self.solutions[number, which] = solve(lower, solve(lower, self.rights[which].T), transposed=True).T
 
     def without(self, slot: int) -> "Ridge":
         """The same without one answer."""
         n, gone = len(self), self.slots.index(slot)
         keep = [place for place in range(n) if place != gone]
         fewer = copy(self)
-        slots = [self.slots[place] for place in keep]
-        fewer.factors = Factors(slots, self.factors.rows[keep], self.factors.gram[np.ix_(keep, keep)])
-        fewer.values = [self.values[place] for place in keep]
-        fewer.of_values, fewer.of_ones, fewer.diagonal = (
-            np.delete(part, gone, axis=1) for part in (self.of_values, self.of_ones, self.diagonal)
+        fewer.factors = self.factors.without(n, gone)
+        fewer.rights = self.rights[:, keep]
+        fewer.solutions, fewer.of_ones, fewer.diagonal = (
+            np.delete(part, gone, axis=-1) for part in (self.solutions, self.of_ones, self.diagonal)
         )
         unit = np.eye(n)[gone]
         for number in range(len(LAMBDAS)):
             lower = self.factors.lower[number, :n, :n]
             u = solve(lower, solve(lower, unit), transposed=True)  # the column of A^-1 that goes
             rest, u = u[gone], u[keep]
-            fewer.of_values[number] -= u * (self.of_values[number, gone] / rest)
+            fewer.solutions[number] -= u * (self.solutions[number, :, [gone]].T / rest)
             fewer.of_ones[number] -= u * (self.of_ones[number, gone] / rest)
             fewer.diagonal[number] -= np.square(u) / rest
-        _sum_up([fewer])
         return fewer
-
-    def residuals(self, number: int, offsets: Floats) -> Floats:
-        """Exact leave-one-out residuals for one lambda, given the offset that each left-out answer would see."""
-        residuals: Floats = (self.of_values[number] - offsets * self.of_ones[number]) / self.diagonal[number]
-        return residuals
 
     def variances(self, number: int, products: Floats) -> Floats:
         """The posterior variance for new items, from their inner products with the answered ones (answers x items)."""
@@ -164,37 +199,36 @@ class Ridge:
         return of_ones, diagonal
 
 
-def add(ridges: Sequence[Ridge], slot: int, values: Sequence[float], features: Floats) -> None:
-    """One more answer to each of some concepts, all about one item; concepts that are in step share the work."""
-    together: dict[tuple[int, int], list[tuple[Ridge, float]]] = {}
-    for ridge, value in zip(ridges, values, strict=True):
-        together.setdefault((id(ridge.factors), len(ridge)), []).append((ridge, value))
-    for (_, n), group in together.items():
+def add(ridges: Sequence[Ridge], slot: int, weights: Sequence[float], rights: Floats, features: Floats) -> None:
+    """One more answer to each of some concepts, all about one item; concepts that are in step share the work.
+
+    ``rights`` holds for each the answer and the shared features: concepts x (1 + features).
+    """
+    together: dict[tuple[int, int, float], list[tuple[Ridge, Floats]]] = {}
+    for ridge, weight, right in zip(ridges, weights, rights, strict=True):
+        together.setdefault((id(ridge.factors), len(ridge), weight), []).append((ridge, right))
+    for (_, n, weight), group in together.items():
         factors = group[0][0].factors
-        if len(factors.slots) > n and factors.slots[n] != slot:
+        if len(factors.slots) > n and (factors.slots[n], factors.weights[n]) != (slot, weight):
             factors = factors.first(n)
         if len(factors.slots) == n:
-            factors.add(slot, features)
+            factors.add(slot, weight, features)
         u, rest = factors.newest(n)
         k = factors.gram[n, :n] + LAMBDAS[:, None]
-        old = np.stack([group[0][0].of_ones, *(ridge.of_values for ridge, _ in group)])
-        right = np.array([1.0, *(value for _, value in group)])
-        last = (right[:, None] - np.einsum("ln,mln->ml", k, old)) / rest
-        of_ones, *of_values = np.concatenate([old - u * last[:, :, None], last[:, :, None]], axis=2)
-        diagonal = np.concatenate([group[0][0].diagonal + u**2 / rest[:, None], 1 / rest[:, None]], axis=1)
-        for (ridge, value), solution in zip(group, of_values, strict=True):
-            ridge.factors, ridge.of_values, ridge.of_ones, ridge.diagonal = factors, solution, of_ones, diagonal
-            ridge.values.append(value)
-        _sum_up([ridge for ridge, _ in group])
+        first = group[0][0]
+        of_ones = _extended(first.of_ones[:, None], k, u, rest, np.ones(1))[:, 0]
+        diagonal = np.concatenate([first.diagonal + u**2 / rest[:, None], 1 / rest[:, None]], axis=1)
+        for ridge, right in group:
+            ridge.solutions = _extended(ridge.solutions, k, u, rest, right)
+            ridge.rights = np.concatenate([ridge.rights, right[:, None]], axis=1)
+            ridge.factors, ridge.of_ones, ridge.diagonal = factors, of_ones, diagonal
 
 
-def _sum_up(ridges: Sequence[Ridge]) -> None:
-    """What the squared residuals need for any offset: lambdas x (no, yes) x three sums. All were answered alike."""
-    diagonal = ridges[0].diagonal
-    y = np.stack([ridge.of_values for ridge in ridges]) / diagonal
-    ones = np.broadcast_to(ridges[0].of_ones / diagonal, y.shape)
-    yes = np.array([ridge.values for ridge in ridges]) > 0.5
-    said = np.stack([~yes, yes], axis=1).astype(np.float64)
-    sums = np.stack([np.einsum("mln,mvn->mlv", a, said) for a in (y * y, y * ones, ones * ones)], axis=-1)
-    for ridge, ridge_sums in zip(ridges, sums, strict=True):
-        ridge.sums = ridge_sums
+def _extended(solutions: Floats, k: Floats, u: Floats, rest: Floats, right: Floats) -> Floats:
+    """Solutions (lambdas x right-hand sides x answers) with one more answer each."""
+    last = (right - np.matmul(solutions, k[:, :, None])[..., 0]) / rest[:, None]
+    extended = np.empty((*solutions.shape[:2], solutions.shape[2] + 1))
+    np.multiply(last[..., None], -u[:, None], out=extended[..., :-1])
+    extended[..., :-1] += solutions
+    extended[..., -1] = last
+    return extended

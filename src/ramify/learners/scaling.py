@@ -52,6 +52,18 @@ class Scaler:
         block *= self.scale
         return block
 
+    def raw(self, inputs: torch.Tensor) -> torch.Tensor:
+        """The features that scaled rows came from; of tags up to the length of their row.
+
+        >>> scaler = Scaler.fitted(np.array([[0.0, 2.0], [2.0, -2.0]]))
+        >>> scaler.raw(torch.tensor([[0.0, 1.0]]))
+        tensor([[1., 2.]])
+        """
+        if self.by_row:
+            return inputs
+        spread = np.divide(1, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+        return inputs * torch.from_numpy(spread).to(inputs) + torch.from_numpy(self.mean).to(inputs)
+
     def inputs(self, features: Any, device: torch.device) -> torch.Tensor:
         """Scaled rows as a net takes them."""
         return torch.from_numpy(self.transform(features)).to(device)
