@@ -121,7 +121,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every entry given all labels: the known ones as they are."""
-        states = labels.states()
+        states = labels.states(concepts=np.arange(len(labels.taxonomy)))
         return np.where(states >= 0, states, self.opinions(X, labels)).astype(np.float32)
 
     def pseudo_labels(self, items: Index, concepts: Index, otherwise: NDArray[np.float32]) -> NDArray[np.float32]:

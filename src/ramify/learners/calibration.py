@@ -17,7 +17,7 @@ class Calibration:
 
     Learned from left-out scores and what was true; with little data close to no change, with none there is no change.
 
-    >>> learned = Calibration(np.array([1, 0, 0, 0] * 50), np.array([0.5] * 200))
+    >>> learned = Calibration(np.array([1, 0, 0, 0] * 500), np.array([0.5] * 2000))
     >>> round(learned(torch.tensor([0.5])).item(), 2)
     0.25
     """

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -13,6 +13,13 @@ from ramify.labels import Labels
 from ramify.learners.base import Inputs, Learner, fingerprint
 from ramify.learners.coarse_stage import CoarseStage, Recipe
 from ramify.nets import pick_device
+
+MORE_ROOTS, GROWTH = 50, 0.5  # states of roots, and their share, by which what is known must change to train again
+
+
+def count_roots(labels: Labels) -> int:
+    """How many states of roots are known."""
+    return int((len(labels) - labels.counts()[2][labels.taxonomy.roots]).sum())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,6 +59,18 @@ class CoarseLearner(Learner):
         """Train the coarse stage into ``memory``: it serves every fit of that seed."""
         clone(self).train_coarse(X, labels)  # what is prepared is not learned yet
 
+    def outgrown(self, labels: Labels) -> bool:
+        """Whether the states of so many roots became known, or unknown, that the nets should be trained again."""
+        return abs(count_roots(labels) - self.taught_) >= max(MORE_ROOTS, GROWTH * self.taught_)
+
+    def go_on(self, X: Any, labels: Labels, *, restart: bool, epochs: int) -> Self:  # noqa: N803
+        """Take in all answers; train the nets again only where these have outgrown them."""
+        return self.fit_again(X, labels) if self.outgrown(labels) else self.partial_fit(X, labels)
+
+    def fit_again(self, X: Any, labels: Labels) -> Self:  # noqa: N803
+        """Fit anew, with everything but the labels as it was."""
+        return self.fit(X, labels)
+
     def train_coarse(self, X: Any, labels: Labels) -> CoarseStage:  # noqa: N803
         """The coarse stage alone."""
         return self._train_coarse(self._start(X, labels), labels)
@@ -59,6 +78,7 @@ class CoarseLearner(Learner):
     def _train_coarse(self, features: Any, labels: Labels) -> CoarseStage:
         """The coarse stage for these data and this seed: from the memory folder, or trained and kept there."""
         device, seed = pick_device(self.device), self._draw_seed()
+        self.taught_ = count_roots(labels)
         states = labels.states(concepts=labels.taxonomy.roots)
         recipe = Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
         kept = None

@@ -50,8 +50,8 @@ class CoarsePrior(CoarseLearner):
         return path_products(given_parent, self.taxonomy_)[:, : len(self.taxonomy_.leaves)]
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        return {**self.coarse_.arrays(), "rates": self.rates_}, {}
+        return {**self.coarse_.arrays(), "rates": self.rates_}, {"taught": self.taught_}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
         self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
-        self.rates_ = np.asarray(arrays["rates"])
+        self.rates_, self.taught_ = np.asarray(arrays["rates"]), rest["taught"]

@@ -6,18 +6,19 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
-from ramify.labels import RELEVANT, Labels
+from ramify.labels import Labels
+from ramify.learners.lessons import lessons
 from ramify.learners.training import NetLearner
 from ramify.learners.tree import path_products
 from ramify.learners.warm import only_children
-from ramify.meta import masked_bce
-from ramify.taxonomy import Index, Taxonomy
+from ramify.taxonomy import Index
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Factored(NetLearner):
-    """A logit for every concept given its parent, learned where the parent is known relevant; any depth."""
+    """A logit for every concept given its parent, learned from what known states teach of it; any depth."""
 
     name: ClassVar[str] = "factored"
 
@@ -28,10 +29,13 @@ class Factored(NetLearner):
         return self._warm_loss(x, torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device))
 
     def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        parents = torch.from_numpy(self.taxonomy_.parents).to(x.device)
-        asked = (parents < 0) | (states[:, parents.clamp_min(0)] == RELEVANT)
-        follows = torch.from_numpy(only_children(self.taxonomy_)).to(x.device)
-        return masked_bce(self.net_(x), torch.where(asked & ~follows, states, -1))
+        logits = self.net_(x)
+        coarse = logits.detach()[:, self.taxonomy_.roots].sigmoid().double().cpu().numpy()
+        values, weights = lessons(self.taxonomy_, states.cpu().numpy(), coarse)
+        weights[:, only_children(self.taxonomy_)] = 0.0
+        y, w = (torch.from_numpy(part).to(logits) for part in (values, weights))
+        loss: Tensor = (w * (softplus(logits) - y * logits)).sum() / len(logits)
+        return loss
 
     def _probabilities(self, x: Tensor) -> Tensor:
         return self._products(self._logits(x))

@@ -1,6 +1,6 @@
 """The fine stage: a ridge regression for every concept given its parent, what they have in common, and their estimates.
 
-A root's regression corrects the coarse stage: it learns y - P(c | x) from roots that became known since that was trained.
+A root's regression corrects the coarse stage: it learns y - P(c | x) from roots that became known since.
 """
 
 from collections.abc import Callable
@@ -33,6 +33,15 @@ class Looks(NamedTuple):
     """How alike the items are to the names, a: items x concepts; of no width where names do not say."""
     trained: NDArray[np.bool_]
     """The roots that the coarse stage was taught of: items x roots."""
+
+    def some(self, rows: slice) -> "Looks":
+        """Some rows of all."""
+        return Looks(self.features[rows], self.coarse[rows], self.likeness[rows], self.trained[rows])
+
+    def with_room(self, n: int) -> "Looks":
+        """The same, with room for n rows."""
+        features, coarse, likeness = (_with_room(part, n) for part in (self.features, self.coarse, self.likeness))
+        return Looks(features, coarse, likeness, _with_room(self.trained, n))
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,7 @@ class FineStage:
             if looked is not None:
                 first, last = len(self.slot_of), len(self.slot_of) + len(new)
                 self.slot_of.update(zip(new.tolist(), range(first, last), strict=True))
-                self.looks = Looks(*(_with_room(part, last) for part in self.looks))
+                self.looks = self.looks.with_room(last)
                 self.states, self.targets, self.lesson_weights = (
                     _with_room(part, last) for part in (self.states, self.targets, self.lesson_weights)
                 )
@@ -131,7 +140,7 @@ class FineStage:
             self._solution = None
 
     def _lessons(self, looks: Looks, states: NDArray[np.int8]) -> tuple[Floats, Floats]:
-        """What the learned concepts are to be taught by some items, y (of roots y - P(c | x)), and how much it counts."""
+        """What some items teach the learned concepts, y (the roots y - P(c | x)), and how much it counts."""
         guesses = None if self.names is None else self.names.guesses(looks.features)
         values, weights = lessons(self.taxonomy, states, looks.coarse, guesses)
         roots = self.taxonomy.roots
@@ -149,7 +158,7 @@ class FineStage:
     def _take_in(self, slot: int, states: NDArray[np.int8]) -> None:
         """Let all regressions that an item matters to know of it."""
         self.states[slot] = states
-        looks = Looks(*(part[slot : slot + 1] for part in self.looks))
+        looks = self.looks.some(slice(slot, slot + 1))
         (targets,), (weights,) = self._lessons(looks, states[None])
         was, said = self.lesson_weights[slot].copy(), self.targets[slot].copy()
         self.lesson_weights[slot], self.targets[slot] = weights, targets
@@ -205,9 +214,9 @@ class FineStage:
         if self.names is None:
             return Solution(number, model, weights, biases, 0.0, beta)
         biases += coefficients[-1] * self.names.nearness[self.concepts]
-        if self.names.student is not None and self.names.constant is not None:
-            weights += coefficients[1] * self.names.student.numpy()[:, self.concepts].T
-            biases += coefficients[1] * self.names.constant.numpy()[self.concepts]
+        if self.names.student is not None:
+            weights += coefficients[1] * self.names.student[:-1, self.concepts].T
+            biases += coefficients[1] * self.names.student[-1, self.concepts]
         return Solution(number, model, weights, biases, float(coefficients[0]) if count == 3 else 0.0, beta)
 
     def _answers(self) -> Answers:

@@ -1,7 +1,7 @@
 """Lessons: what the known states of an item teach of each concept given its parent, and with which weight.
 
-- A known state is a lesson of weight 1 where the parent is known relevant, and counts with the parent's probability where
-  it is unknown: *no poodle* says something of dogs only as far as there is one.
+- A known state is a lesson of weight 1 where the parent is known relevant, and counts with the parent's probability
+  where it is unknown: *no poodle* says something of dogs only as far as there is one.
 - An unknown concept some of whose children are refused is a lesson too, a *no*: with the share of its alternatives that
   are. Where children need not be all there is, "none of these" is one more alternative.
 
@@ -49,10 +49,10 @@ def lessons(
     guesses all alternatives are equally likely.
 
     >>> taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}})
-    >>> states = np.array([[-1, 0, 0, -1, 1]], np.int8)  # an animal, no poodle, no pug
+    >>> states = np.array([[-1, 0, 0, 1, -1]], np.int8)  # an animal, no poodle, no pug
     >>> values, weights = lessons(taxonomy, states, np.array([[0.9]]))
     >>> dict(zip(taxonomy.names, weights[0].round(2).tolist()))  # of dog: a no, by two of three alternatives
-    {'cat': 0.0, 'poodle': 0.33, 'pug': 0.33, 'dog': 0.67, 'animal': 1.0}
+    {'cat': 0.0, 'poodle': 0.33, 'pug': 0.33, 'animal': 1.0, 'dog': 0.67}
     """
     parents, down, count = taxonomy.parents, levels(taxonomy), alternatives(taxonomy)
     unknown = states == UNKNOWN
@@ -73,11 +73,11 @@ def probable(taxonomy: Taxonomy, states: NDArray[np.int8], coarse: Floats, guess
     """How probable all concepts are before any answer: 1 or 0 where they are known, else by what is above them.
 
     >>> taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}})
-    >>> probable(taxonomy, np.array([[-1, -1, -1, -1, 1]], np.int8), np.array([[0.9]])).round(2).tolist()
-    [[0.33, 0.11, 0.11, 0.33, 1.0]]
+    >>> probable(taxonomy, np.array([[-1, -1, -1, 1, -1]], np.int8), np.array([[0.9]])).round(2).tolist()
+    [[0.33, 0.11, 0.11, 1.0, 0.33]]
     """
     unknown, count, roots = states == UNKNOWN, alternatives(taxonomy), taxonomy.roots
-    there = (states == RELEVANT).astype(np.float64)
+    there: Floats = (states == RELEVANT).astype(np.float64)
     there[:, roots] = np.where(unknown[:, roots], coarse, there[:, roots])
     for level in levels(taxonomy):
         parents = taxonomy.parents[level]

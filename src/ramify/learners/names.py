@@ -3,13 +3,14 @@
 With name vectors v in the items' own space and s_f(x) = cos(x, v_f), for the children f of c, K of them:
 
 - likeness   a_f(x) = softmax over siblings(10 s) - 1/K;
-- student    g_f(x) = [phi(x) U, 1] W_f - 1/K, a ridge regression of softmax over siblings(20 s) on the leading directions U
-  of phi, over all training items of c: it says of an item what the names say of items like it;
+- student    g_f(x) = [phi(x) U, 1] W_f - 1/K, a ridge regression of softmax over siblings(20 s) on phi's leading
+  directions U, over all training items of c: it says of an item what the names say of items like it;
 - nearness   p_f = cos(v_f, v_c), centred over siblings, the same for every item; vectors in any space will do.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 
 SHARP, TEACHING = 10.0, 20.0  # of the softmax that an item itself is read by, and of the one that teaches the student
 DIRECTIONS, FOR_DIRECTIONS = 200, 1000  # of phi that the student sees, and the items that they are computed from
+BLOCK = 4096  # items that the student is taught by at once
 RIDGE = 3.0  # of the student
 LEAST = 0.02  # of a guess
 
@@ -34,45 +36,41 @@ class Names:
     """The features by names of all concepts."""
 
     taxonomy: Taxonomy
-    nearness: Floats
-    """p of every concept."""
-    vectors: Tensor | None = None
-    """Unit name vectors, concepts x features; None where they lie in another space than the items."""
-    student: Tensor | None = None
-    """U W of every concept, phi x concepts."""
-    constant: Tensor | None = None
-    """The student's constant of every concept."""
+    source: NameVectors
+    """The vectors of all concepts' names."""
+    student: Floats | None = None
+    """U W and a constant of every concept, (phi, 1) x concepts; None where vectors lie in another space than items."""
 
     @property
     def count(self) -> int:
         """How many features there are: likeness, student and nearness, or nearness alone."""
-        return 1 if self.vectors is None else 3
+        return 3 if self.source.shared else 1
+
+    @cached_property
+    def vectors(self) -> Tensor:
+        """Name vectors of length 1: concepts x width."""
+        vectors: Tensor = torch.from_numpy(np.asarray(self.source.vectors, np.float64))
+        return torch.nn.functional.normalize(vectors)
+
+    @cached_property
+    def nearness(self) -> Floats:
+        """p of every concept; of roots 0."""
+        taxonomy, vectors = self.taxonomy, self.vectors.numpy()
+        near = np.where(taxonomy.parents >= 0, (vectors * vectors[taxonomy.parents]).sum(axis=1), 0.0)
+        for children in _families(taxonomy):
+            near[children] -= near[children].mean()
+        return near
 
     @classmethod
     def fitted(
-        cls,
-        names: NameVectors,
-        taxonomy: Taxonomy,
-        look: Callable[[Index], tuple[Tensor, Tensor, Tensor]],
-        n_items: int,
+        cls, source: NameVectors, taxonomy: Taxonomy, look: Callable[[Index], tuple[Tensor, Tensor, Tensor]], items: int
     ) -> "Names":
-        """From name vectors, and from training items where these lie in the same space.
+        """From name vectors, and from so many training items where these lie in the same space.
 
-        ``look`` gives, of some items: raw features, phi, and P(concept) as far as known without names (1 or 0 where it
-        is known), for the concepts that have children.
+        ``look`` gives, of some items, their raw features, phi, and how probable all concepts are before any answer.
         """
-        vectors = torch.from_numpy(np.asarray(names.vectors, np.float64))
-        vectors = vectors / vectors.norm(dim=1, keepdim=True)
-        near = np.zeros(len(taxonomy))
-        below = np.flatnonzero(taxonomy.parents >= 0)
-        near[below] = (vectors[below] * vectors[taxonomy.parents[below]]).sum(dim=1).numpy()
-        for children in _families(taxonomy):
-            near[children] -= near[children].mean()
-        if not names.shared:
-            return cls(taxonomy, near)
-        unfinished = cls(taxonomy, near, vectors)
-        student, constant = unfinished._taught(look, n_items)
-        return cls(taxonomy, near, vectors, student, constant)
+        unfinished = cls(taxonomy, source)
+        return cls(taxonomy, source, unfinished._taught(look, items)) if source.shared else unfinished
 
     def likeness(self, raw: Tensor) -> Tensor:
         """a of items, by their raw features: items x concepts."""
@@ -80,18 +78,17 @@ class Names:
 
     def guesses(self, phi: Floats) -> Floats | None:
         """P(concept | its parent, x) as the student has it, before any answer; None without one."""
-        if self.student is None or self.constant is None:
+        if self.student is None:
             return None
-        read = phi @ self.student.numpy() + self.constant.numpy() + self._uniform.numpy()
+        read: Floats = phi @ self.student[:-1] + self.student[-1] + self._uniform.numpy()
         return np.clip(read, LEAST, 1 - LEAST)
 
     def features(self, likeness: Floats, phi: Floats) -> Floats:
         """z of items: items x features x concepts."""
         near = np.broadcast_to(self.nearness, (len(phi), len(self.nearness)))
-        if self.vectors is None:
+        if self.student is None:
             return near[:, None].copy()
-        assert self.student is not None and self.constant is not None
-        return np.stack([likeness, phi @ self.student.numpy() + self.constant.numpy(), near], axis=1)
+        return np.stack([likeness, phi @ self.student[:-1] + self.student[-1], near], axis=1)
 
     @property
     def _uniform(self) -> Tensor:
@@ -102,7 +99,6 @@ class Names:
 
     def _softmax(self, raw: Tensor, sharp: float) -> Tensor:
         """Softmax over siblings of the cosines; of roots 0."""
-        assert self.vectors is not None
         similar = raw @ self.vectors.to(raw).T
         similar = similar * (sharp / raw.norm(dim=1, keepdim=True).clamp_min(1e-12))
         read = torch.zeros_like(similar)
@@ -110,7 +106,7 @@ class Names:
             read[:, children] = similar[:, children].softmax(dim=1)
         return read
 
-    def _taught(self, look: Callable[[Index], tuple[Tensor, Tensor, Tensor]], n_items: int) -> tuple[Tensor, Tensor]:
+    def _taught(self, look: Callable[[Index], tuple[Tensor, Tensor, Tensor]], n_items: int) -> Floats:
         """The student's weights and constants."""
         first = np.linspace(0, n_items, min(FOR_DIRECTIONS, n_items), endpoint=False).astype(np.intp)
         directions = leading(look(first)[1].float(), DIRECTIONS).double()
@@ -129,33 +125,27 @@ class Names:
                 weighed = inputs[of] * weight[of, None]
                 gram += weighed.T @ inputs[of]
                 right += weighed.T @ read[of][:, children]
-        student = torch.zeros((directions.shape[0], len(self.taxonomy)), dtype=torch.float64)
-        constant = torch.zeros(len(self.taxonomy), dtype=torch.float64)
+        student = np.zeros((len(directions) + 1, len(self.taxonomy)))
         for children, gram, right in zip(families, grams, rights, strict=True):
             solved = torch.linalg.solve(gram, right)
-            student[:, children] = directions @ solved[:-1]
-            constant[children] = solved[-1] - 1 / len(children)
-        return student, constant
+            student[:-1, children] = (directions @ solved[:-1]).numpy()
+            student[-1, children] = solved[-1].numpy() - 1 / len(children)
+        return student
 
     # -- saving --------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything, by name."""
-        parts = {"vectors": self.vectors, "student": self.student, "constant": self.constant}
-        kept = {f"names.{name}": part.numpy() for name, part in parts.items() if part is not None}
-        return {"names.nearness": self.nearness, **kept}
+        student = {} if self.student is None else {"names.student": self.student}
+        return {"names.vectors": self.source.vectors, **student}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], taxonomy: Taxonomy) -> "Names | None":
         """What ``arrays`` gave; None where there is nothing of it."""
-        if "names.nearness" not in arrays:
+        if "names.vectors" not in arrays:
             return None
-        rest = (arrays.get(f"names.{name}") for name in ("vectors", "student", "constant"))
-        tensors = (None if part is None else torch.from_numpy(part.copy()) for part in rest)
-        return cls(taxonomy, arrays["names.nearness"], *tensors)
-
-
-BLOCK = 4096  # items that the student is taught by at once
+        student = arrays.get("names.student")
+        return cls(taxonomy, NameVectors(arrays["names.vectors"], student is not None), student)
 
 
 def _families(taxonomy: Taxonomy) -> list[Index]:

@@ -78,11 +78,13 @@ class Refine(CoarseLearner):
         """Train both stages; neither needs a validation part. ``names`` teach before any answer does."""
         features = self._start(X, labels)
         self.coarse_ = self._train_coarse(features, labels)
-        known = labels.states(concepts=self.taxonomy_.roots) >= 0
-        self.trained_ = np.packbits(known, axis=1)
-        self.names_ = names if self.use_names else None
-        self.read_names_ = None if self.names_ is None else self._read_names(features, labels, self.names_)
+        self.trained_ = np.packbits(labels.states(concepts=self.taxonomy_.roots) >= 0, axis=1)
+        self.names_ = self._read_names(features, labels, names) if names is not None and self.use_names else None
         return self._fit_fine(features, labels)
+
+    def fit_again(self, X: Any, labels: Labels) -> Self:  # noqa: N803
+        """Fit anew, with everything but the labels as it was."""
+        return self.fit(X, labels, names=None if self.names_ is None else self.names_.source)
 
     def partial_fit(self, X: Any, labels: Labels, *, items: ArrayLike | None = None) -> Self:  # noqa: N803
         """Keep the coarse stage and take in what is known now.
@@ -102,7 +104,7 @@ class Refine(CoarseLearner):
 
     def _fit_fine(self, features: Any, labels: Labels) -> Self:
         items = np.union1d(answered_items(labels), self._newly_coarse(labels))
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.read_names_)
+        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.names_)
         states = labels.states(items, np.arange(len(self.taxonomy_)))
         self.fine_.fit(items, self._look_at(features, items), states)
         self._calibrations = {}
@@ -158,9 +160,9 @@ class Refine(CoarseLearner):
 
     def _likeness(self, x: Tensor) -> Tensor:
         """How alike items are to the names of all concepts; of no width where the names do not say."""
-        if self.read_names_ is None or self.read_names_.vectors is None:
+        if self.names_ is None or not self.names_.source.shared:
             return x.new_zeros((len(x), 0))
-        return self.read_names_.likeness(self.scaler_.raw(x))
+        return self.names_.likeness(self.scaler_.raw(x))
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
@@ -376,13 +378,15 @@ class Refine(CoarseLearner):
     # -- saving --------------------------------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        names = {} if self.read_names_ is None else self.read_names_.arrays()
-        return {**self.coarse_.arrays(), **self.fine_.arrays(), **names, "trained": self.trained_}, {}
+        names = {} if self.names_ is None else self.names_.arrays()
+        return {**self.coarse_.arrays(), **self.fine_.arrays(), **names, "trained": self.trained_}, {
+            "taught": self.taught_
+        }
 
     def _restore(self, arrays: dict[str, NDArray[Any]], rest: dict[str, Any]) -> None:
         self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
-        self.trained_ = arrays["trained"]
-        self.read_names_ = Names.from_arrays(arrays, self.taxonomy_)
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.read_names_)
+        self.trained_, self.taught_ = arrays["trained"], rest["taught"]
+        self.names_ = Names.from_arrays(arrays, self.taxonomy_)
+        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.names_)
         self.fine_.fit_again(arrays)
         self._calibrations = {}

@@ -40,9 +40,9 @@ class Factors:
         self.lower = np.zeros((len(LAMBDAS), room, room))
         self.rows[:n] = rows
         self.gram[:n, :n] = rows @ rows.T
-        self._factorise(0)
+        self.factorise(0)
 
-    def _factorise(self, first: int) -> None:
+    def factorise(self, first: int) -> None:
         """The factors from some row on; those before it stand."""
         n = len(self.slots)
         if first == n:
@@ -99,7 +99,7 @@ class Factors:
         fewer.rows[place : n - 1] = self.rows[place + 1 : n]
         keep = [*range(place), *range(place + 1, n)]
         fewer.gram[: n - 1, : n - 1] = self.gram[np.ix_(keep, keep)]
-        fewer._factorise(place)
+        fewer.factorise(place)
         return fewer
 
 
@@ -132,7 +132,7 @@ class Ridge:
         self._solve(slice(None))
 
     def __len__(self) -> int:
-        return self.rights.shape[1]
+        return int(self.rights.shape[1])
 
     @property
     def slots(self) -> list[int]:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.labels import RELEVANT, Labels
+from ramify.learners.lessons import lessons
 from ramify.taxonomy import Index, Taxonomy
 
 ROWS = 8192  # items looked at together
@@ -42,7 +43,7 @@ def n_siblings(taxonomy: Taxonomy) -> Index:
 
 
 def sibling_rates(labels: Labels) -> NDArray[np.float64]:
-    """How often each concept is relevant where its parent is, among the items known of, and one item shared by all.
+    """How often each concept is relevant where its parent is, by what is known of all, and one item shared by all.
 
     The one child of a parent that need not have any begins at one half.
 
@@ -57,9 +58,10 @@ def sibling_rates(labels: Labels) -> NDArray[np.float64]:
     items = answered_items(labels)
     below = np.flatnonzero(taxonomy.parents >= 0)
     rates = np.full(len(taxonomy), 0.5)
-    states = labels.states(items, below)
-    counted = (labels.states(items, taxonomy.parents[below]) == RELEVANT) & (states >= 0)
+    states = labels.states(items, np.arange(len(taxonomy)))
+    values, weights = lessons(taxonomy, states, np.full((len(items), len(taxonomy.roots)), 0.5))
     shared = 1 / np.maximum(n_siblings(taxonomy)[below], 2)
-    rates[below] = ((counted & (states == RELEVANT)).sum(axis=0) + shared) / (counted.sum(axis=0) + 1)
+    yes = (weights * (values == RELEVANT)).sum(axis=0)
+    rates[below] = (yes[below] + shared) / (weights.sum(axis=0)[below] + 1)
     rates[only_children(taxonomy)] = 1.0
     return rates
