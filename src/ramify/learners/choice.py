@@ -82,33 +82,25 @@ class Answers(NamedTuple):
         residuals: Floats = (self.solutions[number] - beta @ u) / left
         return residuals
 
-    def squares(self, model: Model) -> Floats:
-        """The squared left-out residuals, by how much each answer counts: lambdas x answers."""
-        return np.stack([self.weights * np.square(self.residuals(n, model)) for n in range(len(LAMBDAS))])
+    def errors(self, model: Model) -> Floats:
+        """The sum of squared left-out residuals, for every lambda."""
+        return np.array([self.weights @ np.square(self.residuals(n, model)) for n in range(len(LAMBDAS))])
 
 
 def choose(answers: Answers) -> tuple[int, Model]:
-    """The place of lambda, and the model.
+    """The place of the best lambda, and the best model.
 
-    Names are believed until answers speak against them, and nearness only where it is worth it. With few answers the
-    least error is a coin toss, so the largest lambda is taken that is not worse by more than one standard error.
+    Names are believed until answers speak against them, and nearness only where it is worth it.
     """
     count = len(answers.features)
     plain = [NAMELESS] if count < 3 else [*ALIKE, NAMELESS]
-    squares = {model: answers.squares(model) for model in plain}
-    best = min(plain, key=lambda model: squares[model].sum(axis=1).min())
+    errors = {model: answers.errors(model) for model in plain}
+    best = min(plain, key=lambda model: errors[model].min())
     if count:
         near = Model((0,), (0.0,)) if count == 1 else ALSO_NEAR[best]
-        squares[near] = answers.squares(near)
-        if squares[near].sum(axis=1).min() < WORTH * squares[best].sum(axis=1).min():
+        errors[near] = answers.errors(near)
+        if errors[near].min() < WORTH * errors[best].min():
             best = near
-    return _largest_as_good(squares[best]), best
-
-
-def _largest_as_good(squares: Floats) -> int:
-    """The largest lambda whose error is within one standard error (of their difference) of the least."""
-    least = squares[np.argmin(squares.sum(axis=1))]
-    excess = squares - least
-    spread = np.sqrt(excess.shape[1]) * excess.std(axis=1) if excess.shape[1] else 0.0
-    # With a first answer all are equal but for rounding, which must not choose.
-    return int(np.flatnonzero(excess.sum(axis=1) <= spread + 1e-9 * least.sum() + 1e-12)[-1])
+    least = errors[best].min()
+    # The largest of the best: with a first answer all are equal but for rounding, which must not choose.
+    return int(np.flatnonzero(errors[best] <= least * (1 + 1e-9) + 1e-12)[-1]), best

@@ -15,7 +15,7 @@ from ramify.errors import RamifyError
 from ramify.learners.choice import Answers, Model, choose
 from ramify.learners.lessons import lessons
 from ramify.learners.names import Names
-from ramify.learners.ridge import LAMBDAS, Factors, Floats, Ridge, add
+from ramify.learners.ridge import BIASES, LAMBDAS, Factors, Floats, Ridge, add
 from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
 
@@ -234,7 +234,7 @@ class FineStage:
             alphas = np.concatenate([ridge.solutions[number], ridge.of_ones[number][None]])
             along = alphas @ ridge.factors.rows[: len(ridge)]
             self._along[place, :, :-1] = along
-            self._along[place, :, -1] = LAMBDAS[number] * alphas.sum(axis=1)
+            self._along[place, :, -1] = BIASES[number] * alphas.sum(axis=1)
         self._stale = set()
         return self._along
 

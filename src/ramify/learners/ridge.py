@@ -2,9 +2,9 @@
 
 Over the answers of f, each with a weight o (1 where it is known that c is relevant), minimise
 
-    sum o (y - m - z.beta - b - w.phi)^2 + lambda |w|^2 + b^2,      A = Phi Phi' + lambda (1 1' + diag(1 / o))
+    sum o (y - m - z.beta - b - w.phi)^2 + lambda |w|^2 + lambda b^2 / s,    A = Phi Phi' + s 1 1' + lambda diag(1 / o),
 
-in the dual: alpha = A^-1 (y - m 1 - Z beta), w = Phi' alpha, b = lambda sum alpha. The offset m and the coefficients
+s = lambda + .3, in the dual: alpha = A^-1 (y - m 1 - Z beta), w = Phi' alpha, b = s sum alpha. The offset m and the coefficients
 beta only combine solutions: A^-1 y, A^-1 1 and A^-1 Z are kept, for every lambda of a grid. The exact leave-one-out
 residual for given m and beta is alpha_i / (A^-1)_ii. One more answer adds one row to the Cholesky factor of A: O(n^2),
 and equal to starting again.
@@ -21,6 +21,7 @@ from scipy.linalg.lapack import dtrtri, dtrtrs
 Floats = NDArray[np.float64]
 
 LAMBDAS = np.array([0.03, 0.1, 0.3, 1, 3, 10, 100])
+BIASES = LAMBDAS + 0.3  # the prior variance of b for each lambda, in units of a weight's
 
 
 class Factors:
@@ -48,11 +49,11 @@ class Factors:
         if first == n:
             return
         noise = 1 / np.array(self.weights[first:])
-        for lower, lam in zip(self.lower, LAMBDAS, strict=True):
+        for lower, lam, bias in zip(self.lower, LAMBDAS, BIASES, strict=True):
             if first:
-                across = self.gram[first:n, :first] + lam
+                across = self.gram[first:n, :first] + bias
                 lower[first:n, :first] = solve(lower[:first, :first], across.T).T
-            corner = self.gram[first:n, first:n] + lam * (1 + np.diag(noise))
+            corner = self.gram[first:n, first:n] + bias + lam * np.diag(noise)
             before = lower[first:n, :first]
             lower[first:n, first:n] = cholesky(corner - before @ before.T, lower=True, check_finite=False)
 
@@ -70,11 +71,10 @@ class Factors:
         self.rows[n] = features
         row = self.rows[: n + 1] @ features
         self.gram[n, : n + 1] = self.gram[: n + 1, n] = row
-        for number, lam in enumerate(LAMBDAS):
-            lower = self.lower[number]
-            across = solve(lower[:n, :n], row[:n] + lam)
+        for lower, lam, bias in zip(self.lower, LAMBDAS, BIASES, strict=True):
+            across = solve(lower[:n, :n], row[:n] + bias)
             lower[n, :n] = across
-            lower[n, n] = np.sqrt(row[n] + lam * (1 + 1 / weight) - across @ across)
+            lower[n, n] = np.sqrt(row[n] + bias + lam / weight - across @ across)
         self.slots.append(slot)
         self.weights.append(weight)
 
@@ -184,9 +184,9 @@ class Ridge:
 
     def variances(self, number: int, products: Floats) -> Floats:
         """The posterior variance for new items, from their inner products with the answered ones (answers x items)."""
-        lam, n = LAMBDAS[number], len(self)
-        explained = solve(self.factors.lower[number, :n, :n], products + lam)
-        variances: Floats = 1 + lam - np.square(explained).sum(axis=0)
+        bias, n = BIASES[number], len(self)
+        explained = solve(self.factors.lower[number, :n, :n], products + bias)
+        variances: Floats = 1 + bias - np.square(explained).sum(axis=0)
         return variances
 
     def _without_values(self, n: int) -> tuple[Floats, Floats]:
@@ -214,7 +214,7 @@ def add(ridges: Sequence[Ridge], slot: int, weights: Sequence[float], rights: Fl
         if len(factors.slots) == n:
             factors.add(slot, weight, features)
         u, rest = factors.newest(n)
-        k = factors.gram[n, :n] + LAMBDAS[:, None]
+        k = factors.gram[n, :n] + BIASES[:, None]
         first = group[0][0]
         of_ones = _extended(first.of_ones[:, None], k, u, rest, np.ones(1))[:, 0]
         diagonal = np.concatenate([first.diagonal + u**2 / rest[:, None], 1 / rest[:, None]], axis=1)
