@@ -10,6 +10,7 @@ from torch import Tensor
 Floats = NDArray[np.float64]
 
 LEAST = 1e-6
+PRIOR = 10.0  # how firmly the map is held to no change: few items make any map look right
 
 
 class Calibration:
@@ -32,8 +33,8 @@ class Calibration:
             slope = np.exp(theta[0])
             logits = slope * z + theta[1]
             miss = expit(logits) - y
-            value = np.logaddexp(0, logits).sum() - logits[y].sum() + 0.5 * theta @ theta
-            return float(value), np.array([slope * miss @ z, miss.sum()]) + theta
+            value = np.logaddexp(0, logits).sum() - logits[y].sum() + 0.5 * PRIOR * theta @ theta
+            return float(value), np.array([slope * miss @ z, miss.sum()]) + PRIOR * theta
 
         theta = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B").x
         self.slope, self.intercept = float(np.exp(theta[0])), float(theta[1])
