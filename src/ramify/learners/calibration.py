@@ -10,7 +10,7 @@ from torch import Tensor
 Floats = NDArray[np.float64]
 
 LEAST = 1e-6
-PRIOR = 10.0  # how firmly the map is held to no change: few items make any map look right
+PRIOR = 3.0  # how firmly the map is held to no change: few items make any map look right
 
 
 class Calibration:
