@@ -186,7 +186,7 @@ class Labels:
     def _all_states(self, items: Index) -> NDArray[np.int8]:
         return STATE_OF[self._store.block(items, self._position)]
 
-    def _entries(self, items: Items, find: Callable[[Index], tuple[Index, Index]]) -> tuple[Index, Index]:
+    def _entries(self, items: Items, find: Callable[[Index], Iterable[Index]]) -> tuple[Index, Index]:
         """Entries that are found in one part of the items after another."""
         entries = [(np.empty(0, np.intp), np.empty(0, np.intp))]
         for part in self._chunks(self._items(items)):

@@ -153,41 +153,38 @@ class Refine(CoarseLearner):
         return slope * scores.clamp(1e-6, 1 - 1e-6).logit() + intercept
 
     def differentiable(self) -> tuple[dict[str, Tensor], Logits]:
-        """The regressions' weights, over features that stay as they are."""
+        """The regressions' weights, over features that stay as they are; logits of opinions."""
         parts = {"weights": self.fine_.weights, "biases": self.fine_.biases}
         parameters = {name: torch.from_numpy(part).to(pick_device(self.device)).float() for name, part in parts.items()}
 
-        def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
+        def logits(theta: dict[str, Tensor], x: Tensor, states: Tensor) -> Tensor:
             phi = self.coarse_.features(x, exact=False)
             given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype)
-            return self._calibrated(self._scores(self.coarse_.probabilities(x), given))
+            opinions = self._given_coarser(self._given_parent(self.coarse_.probabilities(x), given), states)
+            return opinions[:, : len(self.taxonomy_.leaves)].logit(eps=1e-6)
 
         return parameters, logits
 
     def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
-        """The probability of every fine entry given what is known of coarser concepts, whatever its own label says.
+        """The probability of every concept given what is known of those above it, whatever its own label says.
 
         Much better than ``predict_proba`` where coarse labels are known: what is an animal need not be found out.
         """
         self.check_fitted()
         features = self._continued(X, labels)
-        blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
+        blocks = [np.empty((0, len(self.taxonomy_)), np.float32)]
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
             given_parent = self._given_parent(*self._both_stages(self.inputs(features, items))).cpu()
-            blocks.append(self._given_coarser(given_parent, labels.states(items, self._coarser)).float().numpy())
+            states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
+            blocks.append(self._given_coarser(given_parent, states).float().numpy())
         return np.concatenate(blocks)
 
-    @property
-    def _coarser(self) -> Index:
-        return np.arange(len(self.taxonomy_.leaves), len(self.taxonomy_))
-
-    def _given_coarser(self, given_parent: Tensor, states: NDArray[np.int8]) -> Tensor:
-        """The product along each path, with what is known of concepts above the leaves put in."""
-        known = torch.from_numpy(states)
-        above = torch.where(known >= 0, known.to(given_parent), given_parent[:, self._coarser])
-        leaves = len(self.taxonomy_.leaves)
-        return path_products(torch.cat([given_parent[:, :leaves], above], dim=1), self.taxonomy_)[:, :leaves]
+    def _given_coarser(self, given_parent: Tensor, states: Tensor) -> Tensor:
+        """The product along each path, with what is known of the concepts above put in."""
+        parents = torch.from_numpy(self.taxonomy_.parents).to(given_parent.device)
+        above = path_products(torch.where(states >= 0, states.to(given_parent), given_parent), self.taxonomy_)
+        return given_parent * torch.where(parents < 0, 1.0, above[:, parents])
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -213,7 +210,8 @@ class Refine(CoarseLearner):
         slots = self.fine_.complete()
         states, coarse = self.fine_.states[slots], torch.from_numpy(self.fine_.coarse[slots])
         given = self._given_parent(coarse, torch.from_numpy(self.fine_.leave_one_out(slots)))
-        return states[:, self.taxonomy_.leaves], doubles(self._given_coarser(given, states[:, self._coarser]))
+        leaves = self.taxonomy_.leaves
+        return states[:, leaves], doubles(self._given_coarser(given, torch.from_numpy(states)))[:, leaves]
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""
@@ -244,12 +242,13 @@ class Refine(CoarseLearner):
         def look(items: Index) -> Looks:
             phi, coarse, given = stages(items)
             phi = phi[:, :directions]
-            leaves = self.taxonomy_.leaves
             given_parent = self._given_parent(coarse, given)
-            joint = doubles(path_products(given_parent, self.taxonomy_))[:, self.taxonomy_.parents[leaves]]
-            surprise = 4 * spread(doubles(given_parent[:, leaves]))
-            # Of a concept that is not learned from answers (a root, an only child) more knowledge matters nowhere.
-            matters = np.where(np.isin(leaves, self.fine_.concepts), joint * surprise, 0)
+            joint = doubles(path_products(given_parent, self.taxonomy_))
+            surprise = 4 * spread(doubles(given_parent))
+            # Of a concept that is not learned from answers (an only child) more knowledge matters nowhere.
+            parents = self.taxonomy_.parents
+            learned = (parents < 0) | np.isin(np.arange(len(parents)), self.fine_.concepts)
+            matters = np.where(learned, np.where(parents < 0, 1.0, joint[:, parents]) * surprise, 0)
             return Looks(phi, self.fine_.lam / (surprise * parents_relevant(labels, items, joint)), matters)
 
         return Evidence(look, PRIOR_VARIANCE)
@@ -293,7 +292,7 @@ class Refine(CoarseLearner):
     def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
         """``opinions`` with all that was learned since, from what is kept."""
         _, coarse, given = self._kept_stages(cache, items)
-        states = labels.states(items, self._coarser)
+        states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
         return doubles(self._given_coarser(self._given_parent(coarse, given), states))
 
     def guesses(self, cache: Cache, items: Index) -> Floats:

@@ -62,6 +62,13 @@ class Model:
         with self.lock:
             return self.learner.estimate()
 
+    def outgrown(self, labels: Labels) -> bool:
+        """Whether what it learned at first no longer fits what is known now."""
+        if self.learner is None:
+            return False
+        with self.lock:
+            return self.learner.outgrown(labels)
+
     def guesses(self, items: Index, concepts: Index) -> list[float] | None:
         """How probable entries are, given that their parents are relevant; from what was kept, so at no cost."""
         if self.learner is None or self.cache is None or not (items < self.upto).all():
@@ -70,8 +77,8 @@ class Model:
         return [float(p) for p in self.learner.guesses(self.cache, shown)[rows, concepts]]
 
     def opinions(self, labels: Labels, items: Index) -> Floats:
-        """How probable each fine entry is now, given the known coarse labels; NaN where the model cannot tell."""
-        p = np.full((len(items), len(labels.taxonomy.leaves)), np.nan)
+        """How probable each concept is now, given all that is known; NaN where the model cannot tell."""
+        p = np.full((len(items), len(labels.taxonomy)), np.nan)
         there = items < self.upto
         if self.learner is not None and self.cache is not None and there.any():
             p[there] = self.learner.cached_opinions(self.cache, labels, items[there])
