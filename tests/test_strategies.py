@@ -327,6 +327,23 @@ def test_expected_gain_with_a_short_list_still_fills_the_batch():
     check_query(query, labels, 40)
 
 
+@pytest.mark.parametrize("name", ["random", "expected-gain"])
+def test_what_is_no_longer_known_above_a_question_is_passed_over(name):
+    """Somebody took back that it is an animal: which one it is must not be asked now."""
+    features, labels = data()
+    learner = Refine(**COARSE).fit(features, labels)
+    items, concepts = labels.questions()
+    animal = TAXONOMY.index("animal")
+    item = int(items[TAXONOMY.parents[concepts] == animal][0])
+    pool = Pool(features, labels, np.empty(0, np.intp))
+    by_group, by_entries = (STRATEGIES[name](random_state=0).shortlist(learner, pool, 10_000) for _ in range(2))
+    labels.retract(item, animal, "imported")
+    while (group := by_group.take_group()) is not None:
+        assert group[0] != item or TAXONOMY.parents[group[1][0]] != animal
+    while (taken := by_entries.take_entries(4)) is not None:
+        assert item not in taken[0] or TAXONOMY.parents[taken[1]] != animal
+
+
 def test_roots_without_children_can_be_asked():
     """A coarse concept that is a leaf is an entry like others, where its label is unknown."""
     taxonomy = Taxonomy({"animal": ["cat", "dog"], "sky": None})
