@@ -53,11 +53,11 @@ class Nearest(Learner):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Likeliest(EntryStrategy):
-    """The entries that are most probably relevant: somebody wants positives."""
+    """The questions most probably answered yes: somebody wants positives."""
 
     name: ClassVar[str] = "likeliest"
 
     def _scores(self, learner, pool, seed):
         for items, concepts in pool.blocks():
             shown, rows = np.unique(items, return_inverse=True)
-            yield items, concepts, learner.predict_proba(pool.features[shown])[rows, concepts]
+            yield items, concepts, pool.opinions(learner, shown)[rows, concepts]

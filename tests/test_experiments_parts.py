@@ -104,7 +104,7 @@ def test_recovery_is_that_of_beliefs_about_entries_unknown_in_training(data, tmp
         ),
     }
     for name, learner in others.items():
-        beliefs = learner.beliefs(drawn.train.features, drawn.train.labels)[unknown]
+        beliefs = learner.beliefs(drawn.train.features, drawn.train.labels)[np.nonzero(unknown)]
         ranked = np.sort(beliefs)[::-1]
         f1 = [2 * ranked[:n].sum() / (n + ranked.sum()) for n in range(1, len(ranked) + 1)]  # as it expects itself
         claimed[unknown] = beliefs >= ranked[np.argmax(f1)]

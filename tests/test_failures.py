@@ -8,15 +8,20 @@ import pytest
 
 from ramify.checks.data import TAXONOMY, data
 from ramify.labels import Labels
+from ramify.learners import Refine
 from ramify.project.live import background, shortlists, training
 from ramify.project.live.model import Model
 from ramify.project.live.service import Service
 from ramify.project.live.shortlists import Questions
 from ramify.project.live.status import read_status
+from ramify.project.live.suggesting import suggest
 from ramify.project.live.training import choose_learner
 from ramify.project.store.store import Store
+from ramify.project.transfer.answer_table import answer_from_table
+from ramify.strategies.groups import GroupList
+from ramify.strategies.shortlist import Entries
 from ramify.taxonomy import Taxonomy
-from test_service import make, true_answers, until
+from test_service import SMALL, TRUTH, make, true_answers, until
 
 
 @pytest.fixture
@@ -184,6 +189,117 @@ def test_coarse_labels_that_are_unknown_are_asked_first(tmp_path):
         service.answer("a key", "ann", [(0, screen.entries[0].concept, "yes")])
         (screen,) = service.next("ann")
         assert sorted(entry.name for entry in screen.entries) == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("mode", ["group", "single", "grid"])
+@pytest.mark.parametrize("learner", ["refine", "noisy-or"])
+def test_whatever_is_known_of_coarse_labels_the_answers_lead_to_the_end(tmp_path, learner, mode):
+    """Of roots, inner and fine concepts, with a model: nothing is asked twice, nor below what is not known yet."""
+    features, labels = data(n_items=24, warm=6, coarse=0.5)
+    with Store.create(tmp_path / "project", TAXONOMY) as store:
+        choose_learner(store, learner, SMALL[learner])
+        store.add([str(n) for n in range(24)], None, None, features, labels)
+        training.train(store)
+    with Service(tmp_path / "project", background=False) as service:
+        asked = []
+        while screens := service.next("ann", mode=mode, count=5):
+            for screen in screens:
+                for entry in screen.entries:
+                    number = service.store.number_of[entry.concept]
+                    parent = int(TAXONOMY.parents[number])
+                    assert parent < 0 or service.state.labels.states(entry.item, parent)[0, 0] == 1
+                    asked.append((entry.item, number))
+                said = [
+                    (item, concept, "yes" if TRUTH[item, service.store.number_of[concept]] == 1 else "no")
+                    for item, concept in ((entry.item, entry.concept) for entry in screen.entries)
+                ]
+                service.answer(f"key {len(asked)}", "ann", said)
+        assert len(asked) == len(set(asked))
+        assert {number >= len(TAXONOMY.leaves) for _, number in asked} == {True, False}
+        assert np.array_equal(service.state.labels.states(), TRUTH[:24, TAXONOMY.leaves])
+
+
+def test_a_project_with_coarse_labels_only_asks_by_design_once_it_is_trained(tmp_path):
+    folder = make(tmp_path / "project", train=True)
+    with Service(folder, background=False) as service:
+        assert not len(service.state.answered())
+        assert isinstance(service.questions.shortlist, GroupList)
+        assert service.next("ann")[0].guess
+    with Service(make(tmp_path / "untrained"), background=False) as service:
+        assert isinstance(service.questions.shortlist, Entries)  # random items
+    with Service(folder, strategy="uncertainty", background=False) as service:
+        (screen,) = service.next("bob")
+        assert isinstance(service.questions.shortlist, Entries)
+        coarse = [(e.item, e.concept, "no") for e in screen.entries if screen.concept is None]
+        if coarse:
+            service.answer("a key", "bob", coarse)
+            assert not len(service.state.answered())  # a coarse label is nothing fine
+
+
+def test_a_model_that_is_outgrown_is_trained_anew_once(trained, monkeypatch):
+    """Asked when lists are renewed, and only where something was answered since; what runs is not started twice."""
+    monkeypatch.setattr(background, "LEAST_PAUSE", 0.01)
+    monkeypatch.setattr(background, "RELIST_AFTER", 1)
+    outgrown, asked, started = [False], [], []
+    monkeypatch.setattr(Refine, "outgrown", lambda self, labels: asked.append(len(labels)) or outgrown[0])
+
+    class Running:
+        """A training that does not end by itself."""
+
+        def poll(self):
+            return None
+
+        def terminate(self):
+            pass
+
+        wait = terminate
+
+    monkeypatch.setattr(training, "start", lambda folder: started.append(folder) or Running())
+    with Service(trained) as service:
+
+        def answer_one(key):
+            before = len(asked)
+            (screen,) = service.next("ann")
+            service.answer(key, "ann", true_answers(service, screen))
+            until(lambda: len(asked) > before)
+
+        answer_one("first key")
+        assert not started
+        outgrown[0] = True
+        answer_one("second key")
+        until(lambda: started)
+        answer_one("third key")
+        assert started == [trained]
+
+
+def test_a_model_of_an_earlier_version_is_left_out(trained, monkeypatch):
+    """It kept predictions of fine concepts only."""
+    now = Refine._kept_opinions
+    monkeypatch.setattr(Refine, "_kept_opinions", lambda *about: now(*about)[:, : len(TAXONOMY.leaves)])
+    with Store(trained) as store:
+        training.train(store)
+        model = Model.load(store, store.features(), store.labels(), store.answered_items())
+    assert model.version == 1
+    sentence = "model 2 is damaged and was left out (it was trained by an earlier version): train a new one"
+    assert model.problem == sentence
+
+
+def test_tables_ask_and_answer_coarse_and_inner_concepts(tmp_path):
+    taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}, "food": ["apple"]})
+    with Store.create(tmp_path / "project", taxonomy) as store:
+        store.add(["a"], ["a thing"], None, None, Labels(taxonomy, [[-1, -1]]))
+    asked = []
+    for answer in ("animal", "dog", "pug"):
+        with Service(tmp_path / "project", background=False) as service:
+            table = suggest(service, "ann", 5)
+        asked.append((table["group"], table["choices"]))
+        table["answer"] = [answer]
+        with Store(tmp_path / "project") as store:
+            answer_from_table(store, table)
+    assert asked == [([""], ["animal;food"]), (["animal"], ["cat;dog"]), (["animal > dog"], ["poodle;pug"])]
+    with Service(tmp_path / "project", background=False) as service:
+        assert suggest(service, "ann", 5, single=True)["id"] == []
+        assert not len(service.state.labels.unknown()[0])
 
 
 def test_an_undone_answer_comes_back_with_what_was_said(tmp_path):

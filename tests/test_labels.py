@@ -183,6 +183,44 @@ def test_a_source_replaces_only_what_it_said_itself():
     assert labels.sources(0, "cat").tolist() == [[Source.ANNOTATED]]
 
 
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_questions_are_the_first_unknown_on_every_way_down(data):
+    """And answered truly, again and again, they settle everything fine without anything unneeded being asked."""
+    taxonomy = data.draw(taxonomies(8))
+    everything = np.arange(len(taxonomy))
+    world = data.draw(label_matrices(4, len(taxonomy))) > 0
+    for concept in taxonomy.preorder[::-1]:  # from below: what is possible by the rules
+        if len(children := taxonomy.children(concept)):
+            some = world[:, children].any(axis=1)
+            world[:, concept] = some if taxonomy.exhaustive[concept] else some | world[:, concept]
+    shown = np.where(data.draw(label_matrices(4, len(taxonomy))) > 0, world, UNKNOWN)
+    labels = Labels.from_matrix(taxonomy, shown, everything)
+    for _ in range(len(taxonomy) + 1):
+        states = labels.states(concepts=everything)
+        items, concepts = labels.questions()
+        assert sorted(set(zip(items, concepts, strict=True))) == list(zip(items, concepts, strict=True))
+        assert (states[items, concepts] == UNKNOWN).all()
+        parents = taxonomy.parents[concepts]
+        assert ((parents < 0) | (states[items, parents] == 1)).all()
+        ways = {(i, f): {*taxonomy.ancestors(f).tolist(), f} for i, f in zip(*labels.unknown(), strict=True)}
+        for (item, _), way in ways.items():
+            assert len(way & set(concepts[items == item].tolist())) == 1
+        for item, concept in zip(items.tolist(), concepts.tolist(), strict=True):
+            assert any(i == item and concept in way for (i, _), way in ways.items())
+        of_one = items == 2
+        assert np.array_equal(np.stack(labels.questions(2)), np.stack([items[of_one], concepts[of_one]]))
+        labels.record(items, concepts, world[items, concepts].astype(int), "annotated")
+    assert not len(labels.questions()[0])
+    assert np.array_equal(labels.states(), world[:, taxonomy.leaves])
+
+
+def test_with_two_levels_and_all_coarse_labels_known_the_questions_are_the_unknown_entries():
+    labels = Labels(PETS, [[1, 0], [1, 1], [0, 0]])
+    labels.record(1, "cat", 1, "annotated")
+    assert np.array_equal(np.stack(labels.questions()), np.stack(labels.unknown()))
+
+
 def test_rows_that_grow_move_and_are_packed_again():
     rng = np.random.default_rng(0)
     n_items = 3000

@@ -61,13 +61,13 @@ def test_probabilities_given_what_is_known_are_those_of_all_possible_worlds(taxo
     weights = np.array([weight(world, q, taxonomy) for world in possible])
     fitting = np.array([all(k in (UNKNOWN, w) for k, w in zip(known[0], world, strict=True)) for world in possible])
     expected = (weights * fitting) @ np.array(possible) / (weights * fitting).sum()
-    found = given_known(torch.from_numpy(q[None]), known, taxonomy)[0].numpy()
+    found = given_known(torch.from_numpy(q[None]), torch.from_numpy(known), taxonomy)[0].numpy()
     assert np.allclose(found, expected, atol=1e-9)
 
 
 def test_with_nothing_known_it_is_the_product_along_the_path():
     q = torch.rand(5, len(DEEP), dtype=torch.float64)
-    nothing = np.full((5, len(DEEP)), -1, np.int8)
+    nothing = torch.full((5, len(DEEP)), -1)
     assert torch.allclose(given_known(q, nothing, DEEP), path_products(q, DEEP))
 
 

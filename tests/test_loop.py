@@ -11,17 +11,23 @@ from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import CoarsePrior, FullySupervised, PseudoLabel, Refine
+from ramify.learners.warm import answered_items
 from ramify.loop import ActiveLoop, Question, Truth
 from ramify.strategies import ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
+from ramify.taxonomy import Taxonomy
 
 SMALL = {"hidden": (8,), "epochs": 2, "shortest_epoch": 10, "random_state": 0}
 COARSE = {"hidden": (16, 16), "steps": 40, "random_state": 0}
 
 
-def parts(warm=10):
+EXHAUSTIVE = Taxonomy({**TAXONOMY.to_dict(), "sky": {"exhaustive": True, "sun": None, "moon": None}})
+"""So all coarse labels are known: Refine's coarse stage stays as it is."""
+
+
+def parts(warm=10, taxonomy=TAXONOMY):
     """Training data of 60 items, their true labels, and 40 more items to test on."""
-    features, labels = data(n_items=100, warm=warm)
-    truth = data(n_items=100, warm=100)[1]
+    features, labels = data(n_items=100, warm=warm, taxonomy=taxonomy)
+    truth = data(n_items=100, warm=100, taxonomy=taxonomy)[1]
     train, test = np.arange(60), np.arange(60, 100)
     return (
         Dataset(labels.take(train), features[train], ids=[f"img_{n}" for n in train]),
@@ -34,8 +40,8 @@ def prior():
     return CoarsePrior(**COARSE)
 
 
-def loop_of(strategy=None, learner=None, warm=10, **settings):
-    dataset, truth, test = parts(warm)
+def loop_of(strategy=None, learner=None, warm=10, taxonomy=TAXONOMY, **settings):
+    dataset, truth, test = parts(warm, taxonomy)
     learner = learner or prior()
     return ActiveLoop(
         dataset,
@@ -50,19 +56,20 @@ def loop_of(strategy=None, learner=None, warm=10, **settings):
 
 
 def test_a_loop_asks_records_deduces_and_learns():
-    loop = loop_of(ExpectedGain(random_state=0), Refine(**COARSE)).run(rounds=5)
+    loop = loop_of(ExpectedGain(random_state=0), Refine(**COARSE), taxonomy=EXHAUSTIVE).run(rounds=5)
     assert [row["round"] for row in loop.curve_] == list(range(6))
     assert [row["answers"] for row in loop.curve_] == [0, 10, 20, 30, 40, 50]
     assert loop.curve_[-1]["item_views"] < 50
-    truth = parts()[1].states()
-    states = loop.labels.states()
+    everything = np.arange(len(EXHAUSTIVE))
+    truth = parts(taxonomy=EXHAUSTIVE)[1].states(concepts=everything)
+    states = loop.labels.states(concepts=everything)
     assert ((states == truth) | (states == UNKNOWN)).all()
-    known = (states != UNKNOWN).sum() - (loop.dataset.labels.states() != UNKNOWN).sum()
+    known = (states != UNKNOWN).sum() - (loop.dataset.labels.states(concepts=everything) != UNKNOWN).sum()
     assert known >= 50  # deduction may add some
     fresh = Refine(**COARSE).fit(loop.dataset.features, loop.labels)
     assert np.array_equal(fresh.predict_proba(loop.test.features), loop.learner.predict_proba(loop.test.features))
     assert set(loop.curve_[0]) == {"round", "answers", "item_views", "p@1", "p@3", "p@5"}
-    assert (loop.dataset.labels.states() == parts()[0].labels.states()).all()  # the data stay as they were
+    assert loop.dataset.labels == parts(taxonomy=EXHAUSTIVE)[0].labels  # the data stay as they were
 
 
 def test_item_views_count_an_item_once_a_batch():
@@ -120,6 +127,47 @@ def test_a_loop_begins_with_no_fine_label_and_any_learner():
     assert loop_of(learner=PseudoLabel(**SMALL), warm=0).run(rounds=0).curve_[0]["p@1"] is None
 
 
+def test_with_no_fine_label_expected_gain_asks_by_design_from_the_first_round():
+    loop = loop_of(ExpectedGain(random_state=0), Refine(**COARSE), warm=0).run(rounds=1)
+    dataset = loop.dataset
+    assert not len(answered_items(dataset.labels))
+    fitted = Refine(**COARSE).fit(dataset.features, dataset.labels)
+    query = ExpectedGain(random_state=0).query(fitted, dataset.features, dataset.labels, 10)
+    assert loop.journal.asked[1] == list(zip(query.items.tolist(), query.concepts.tolist(), strict=True))
+    assert loop.curve_[0]["p@1"] > 0
+
+    whole = RandomItems(random_state=0).query(None, dataset.features, dataset.labels, 10)
+    random = list(zip(whole.items.tolist(), whole.concepts.tolist(), strict=True))
+    assert loop.journal.asked[1] != random
+    for strategy, learner in (
+        (ExpectedGain(random_state=0), PseudoLabel(**SMALL)),  # which cannot begin yet
+        (ExpectedGain(random_state=0), prior()),  # which gives no evidence
+        (Uncertainty(random_state=0), Refine(**COARSE)),
+    ):
+        assert loop_of(strategy, learner, warm=0).run(rounds=1).journal.asked[1] == random
+
+
+@pytest.mark.parametrize("exhaustive", [True, False])
+@pytest.mark.parametrize("coarse", [0.0, 0.5])
+def test_a_loop_asks_from_the_coarsest_unknown_level_to_the_end(coarse, exhaustive):
+    """Of a tree of three levels; whatever is asked first was not known, and its parent was."""
+    taxonomy = TAXONOMY if exhaustive else TAXONOMY.not_exhaustive()
+    features, labels = data(n_items=40, warm=8, taxonomy=taxonomy, coarse=coarse)
+    truth = data(n_items=40, warm=40, taxonomy=taxonomy)[1]
+    for strategy, learner in (
+        (ExpectedGain(random_state=0), Refine(**COARSE)),
+        (Uncertainty(random_state=0), Refine(**COARSE)),
+        (LookAhead(random_state=0), Refine(**COARSE)),
+        (ExpectedGain(random_state=0), PseudoLabel(**SMALL)),
+    ):
+        loop = ActiveLoop(Dataset(labels, features), learner, strategy, Truth(truth), batch_size=60)
+        loop.run(budget=10_000)
+        assert loop.stopped_.startswith("nothing is left to ask")
+        assert np.array_equal(loop.labels.states(), truth.states())
+        levels = {len(taxonomy.ancestors(c)) for asked in loop.journal.asked.values() for _, c in asked}
+        assert levels == {0, 1, 2}
+
+
 # -- oracles -----------------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +186,19 @@ def test_a_noisy_oracle_errs_and_skips_at_its_rates_and_never_changes_its_mind()
     assert all(oracle(Question(*where, "", "")) == answer for where, answer in list(given.items())[:50])
     with pytest.raises(RamifyError, match="skip_rate is a share"):
         Truth(truth, skip_rate=1.5)
+
+
+def test_truth_says_no_to_what_it_does_not_know_where_nothing_below_is_relevant():
+    taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}})
+    truth = Labels.from_matrix(taxonomy, [[1, 0, 0], [0, 0, -1], [0, 0, 0]])
+    truth.record(2, "dog", 1, "imported")
+
+    def ask(item, name):
+        return Truth(truth)(Question(item, taxonomy.index(name), "", ""))
+
+    assert [ask(item, "dog") for item in range(3)] == [0, None, 1]
+    assert [ask(item, "animal") for item in range(3)] == [1, None, 1]
+    assert [ask(item, "pug") for item in range(3)] == [0, None, 0]
 
 
 def test_skipped_questions_are_not_asked_again_and_cost_no_answer():

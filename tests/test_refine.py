@@ -263,7 +263,7 @@ def test_opinions_use_everything_known_but_an_entry_of_its_own(data_fixture):
     stages = learner._both_stages(learner.inputs(features))
     given, independent = (part(*stages).double() for part in (learner._given_parent, learner._independent))
     states = labels.states(concepts=np.arange(len(TAXONOMY)))
-    everything = given_known(independent, states, TAXONOMY)
+    everything = given_known(independent, torch.from_numpy(states), TAXONOMY)
     above = torch.where(torch.from_numpy(TAXONOMY.parents >= 0), everything[:, TAXONOMY.parents], 1.0)
     expected = torch.where(torch.from_numpy(states >= 0), given * above, everything)
     below = TAXONOMY.parents >= 0

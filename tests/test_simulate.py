@@ -181,6 +181,24 @@ def test_rows_have_all_metrics_even_where_there_are_too_few_concepts(source, tmp
     assert [axes.get_title() for axes in figures.al_curve(found).axes] == ["P@1", "P@3"]
 
 
+@pytest.mark.parametrize("learner", ["refine", "pseudo-label"])
+def test_no_warm_item_at_all(source, tmp_path, learner, monkeypatch):
+    """The curve begins with round 0; who cannot begin without fine labels has no figures there, and asks at random."""
+    monkeypatch.setitem(common.VARIANTS, "pseudo-label", ("pseudo-label", {"hidden": (8,), "epochs": 1}))
+    results = run(source, tmp_path / "out", ["random", "expected-gain"], learner=learner, warm=0)
+    for result in results:
+        assert [row["round"] for row in result["curve"]] == [0, 1, 2, 3]
+        assert [row["answers"] for row in result["curve"]] == [0, 4, 8, 12]
+        assert (result["curve"][0]["p@1"] is None) == (learner == "pseudo-label")
+        assert result["curve"][-1]["p@1"] > 0
+    assert all(row["auc_p@1"] > 0 for row in progression.summary(simulate.rows(results)))
+    asked = [
+        json.loads((tmp_path / "out" / "runs" / f"{name}-0" / "answers.jsonl").read_text().splitlines()[0])["ask"]
+        for name in ("random", "expected-gain")
+    ]
+    assert (asked[0] == asked[1]) == (learner == "pseudo-label")
+
+
 def test_a_run_with_nothing_left_to_ask_says_so(source, tmp_path):
     (result,) = run(source, tmp_path / "out", batch=1000)
     assert [row["round"] for row in result["curve"]] == [0, 1]

@@ -220,6 +220,15 @@ class Taxonomy:
         """All concepts below, in the order of the printed tree."""
         return np.array(self._below(self.index(concept)), np.intp)
 
+    def leaves_below(self, concept: ConceptRef) -> Index:
+        """The fine concepts below, ascending; of a fine one, itself.
+
+        >>> Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}}).leaves_below("dog").tolist()
+        [1, 2]
+        """
+        below = np.array([self.index(concept), *self._below(self.index(concept))], np.intp)
+        return np.sort(below[below < len(self.leaves)])
+
     def path(self, concept: ConceptRef) -> str:
         """The names from the root down to the concept, as people read them: ``animal > dog``."""
         number = self.index(concept)

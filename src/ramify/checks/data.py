@@ -15,8 +15,12 @@ TAXONOMY = Taxonomy(
 )
 
 
-def data(n_items: int = 60, warm: int = 20, taxonomy: Taxonomy = TAXONOMY) -> tuple[NDArray[np.float32], Labels]:
+def data(
+    n_items: int = 60, warm: int = 20, taxonomy: Taxonomy = TAXONOMY, coarse: float = 1.0
+) -> tuple[NDArray[np.float32], Labels]:
     """Features that show the labels, and labels of which the first ``warm`` items are fully known.
+
+    Of the coarse labels a share is known, ``coarse``.
 
     >>> features, labels = data(n_items=10, warm=4)
     >>> features.shape, labels.shape
@@ -27,7 +31,8 @@ def data(n_items: int = 60, warm: int = 20, taxonomy: Taxonomy = TAXONOMY) -> tu
     truth = Labels.from_matrix(taxonomy, fine)
     everything = truth.states(concepts=np.arange(len(taxonomy)))
     features = everything @ rng.normal(size=(len(taxonomy), 12)) + 0.1 * rng.normal(size=(n_items, 12))
-    labels = Labels(taxonomy, truth.states(concepts=taxonomy.roots))
+    roots = truth.states(concepts=taxonomy.roots)
+    labels = Labels(taxonomy, np.where(rng.random(roots.shape) < coarse, roots, UNKNOWN))
     below = np.flatnonzero(taxonomy.parents >= 0)
     items, places = np.nonzero(truth.states(np.arange(warm), below) != UNKNOWN)
     labels.record(items, below[places], truth.states(items, below)[np.arange(len(items)), places], "imported")

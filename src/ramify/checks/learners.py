@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+import torch
 from sklearn.base import clone
 
 from ramify.checks.data import TAXONOMY, data
@@ -226,19 +227,58 @@ def check_everything_known(learner: Learner) -> None:
 
 
 def check_opinions(learner: Learner) -> None:
-    """Opinions are probabilities; beliefs are the known labels where they are known."""
+    """Opinions are probabilities of all concepts, 0 below an irrelevant one; beliefs are the known labels."""
     features, labels = data()
     model = fitted(learner)
     opinions, beliefs = model.opinions(features, labels), model.beliefs(features, labels)
-    states = labels.states()
+    states = labels.states(concepts=np.arange(len(TAXONOMY)))
     for part in (opinions, beliefs):
         assert part.shape == states.shape
+        assert part.dtype == np.float32
         assert ((part >= 0) & (part <= 1)).all()
+    parents = TAXONOMY.parents
+    assert (opinions[(states[:, parents] == 0) & (parents >= 0)] == 0).all()
     assert (beliefs[states >= 0] == states[states >= 0]).all()
     items, concepts = labels.unknown()
     otherwise = np.full(len(items), 0.5, np.float32)
     pseudo = model.pseudo_labels(items, concepts, otherwise)
     assert ((pseudo >= 0) & (pseudo <= 1)).all()
+
+
+def check_own_label(learner: Learner) -> None:
+    """What is known of a concept itself does not change the opinion on it."""
+    features, _ = data()
+    model = fitted(learner)
+    concept = TAXONOMY.index("sun")
+    found = []
+    for value in (-1, 0, 1):
+        labels = Labels(TAXONOMY, np.ones((len(features), len(TAXONOMY.roots)), int))
+        if value >= 0:
+            labels.record(np.arange(len(features)), concept, value, "imported")
+        found.append(model.opinions(features, labels)[:, concept])
+    assert np.array_equal(found[1], found[2])
+    assert np.allclose(found[0], found[1], atol=1e-6)
+
+
+def check_look_ahead(learner: Learner) -> None:
+    """What can be differentiated, if anything, gives the logits of its opinions on unknown entries."""
+    features, labels = data(coarse=0.5)
+    model = clone(learner).fit(features, labels)
+    try:
+        parameters, logits = model.differentiable()
+    except RamifyError:
+        return
+    states = torch.from_numpy(labels.states(concepts=np.arange(len(TAXONOMY))))
+    with torch.no_grad():
+        z = logits(parameters, model.inputs(features), states)
+    assert z.shape == labels.shape
+    unknown = labels.unknown()
+    assert np.allclose(z.sigmoid().cpu().numpy()[unknown], model.opinions(features, labels)[unknown], atol=1e-3)
+
+
+def check_not_outgrown(learner: Learner) -> None:
+    """With the labels that it was fitted with, nothing is outgrown."""
+    assert fitted(learner).outgrown(data()[1]) is False
 
 
 def check_estimates(learner: Learner) -> None:
@@ -267,7 +307,7 @@ def check_evidence(learner: Learner) -> None:
     assert fresh.prior_variance > 0
     for looks in (fresh.look(items), kept.look(items)):
         assert len(looks.phi) == 3
-        assert looks.noise.shape == looks.matters.shape == (3, len(TAXONOMY.leaves))
+        assert looks.noise.shape == looks.matters.shape == (3, len(TAXONOMY))
         assert np.isfinite(looks.phi).all()
         assert (looks.noise > 0).all()
         assert (looks.matters >= 0).all()
@@ -279,7 +319,7 @@ def check_cache(learner: Learner) -> None:
     features, labels = data()
     model = fitted(learner)
     cache, items = _cache(model, features, labels), np.array([59, 7])
-    assert len(cache) == len(labels)
+    assert cache["predictions"].shape == (len(labels), len(TAXONOMY))
     kept = model.cached_opinions(cache, labels, items)
     assert np.allclose(kept, model.opinions(features, labels)[items], atol=0.05)
     guesses = model.guesses(cache, items)
@@ -307,6 +347,9 @@ LEARNER_CHECKS: tuple[Callable[[Learner], None], ...] = (
     check_concept_of_nobody,
     check_everything_known,
     check_opinions,
+    check_own_label,
+    check_look_ahead,
+    check_not_outgrown,
     check_estimates,
     check_evidence,
     check_cache,

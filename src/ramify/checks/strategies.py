@@ -7,7 +7,7 @@ import scipy.sparse
 from sklearn.base import clone
 
 from ramify.checks.data import TAXONOMY, data
-from ramify.labels import UNKNOWN, Labels
+from ramify.labels import RELEVANT, Labels
 from ramify.learners import Learner
 from ramify.strategies import Pool, Query, Shortlist, Strategy
 from ramify.taxonomy import Index
@@ -16,10 +16,10 @@ NONE = np.empty(0, np.intp)
 
 
 def check_query(query: Query, labels: Labels, batch_size: int) -> None:
-    """Unknown entries, none twice, with finite scores, as many as were asked for or as there are."""
-    assert len(query.items) == len(query.concepts) == len(query.scores) == min(batch_size, len(labels.unknown()[0]))
+    """Questions, none twice, with finite scores, as many as were asked for or as there are."""
+    assert len(query.items) == len(query.concepts) == len(query.scores) == min(batch_size, len(labels.questions()[0]))
     assert len(entries(query)) == len(query.items)
-    assert (labels.states()[query.items, query.concepts] == UNKNOWN).all()
+    assert entries(query) <= _questions(labels)
     assert np.isfinite(query.scores).all()
     assert query.item_views == len(set(query.items.tolist()))
 
@@ -58,7 +58,7 @@ def check_exclusion(strategy: Strategy, learner: Learner) -> None:
     other = seeded.query(model, features, labels, 10, exclude=(query.items, query.concepts))
     check_query(other, labels, 10)
     assert not entries(other) & entries(query)
-    nothing = seeded.query(model, features, labels, 5, exclude=labels.unknown())
+    nothing = seeded.query(model, features, labels, 5, exclude=labels.questions())
     assert len(nothing.items) == len(nothing.concepts) == len(nothing.scores) == nothing.item_views == 0
 
 
@@ -67,22 +67,45 @@ def check_everything(strategy: Strategy, learner: Learner) -> None:
     features, labels = data()
     model = clone(learner).fit(features, labels)
     everything = strategy.query(model, features, labels, 10_000)
-    assert entries(everything) == _unknown(labels)
-    assert len(everything.items) == len(_unknown(labels))
+    assert entries(everything) == _questions(labels)
+    assert len(everything.items) == len(_questions(labels))
     check_query(strategy.query(model, features, labels, 1), labels, 1)
     known = data(warm=len(features))[1]
     assert not len(strategy.query(clone(learner).fit(features, known), features, known, 5).items)
 
 
 def check_beginning(strategy: Strategy, learner: Learner) -> None:
-    """With nothing fine known: whole items, with no learner."""
+    """With nothing fine known: whole items, with no learner; with a fitted one too, unless the strategy ``begins``."""
     features, labels = data()
     cold = Labels(TAXONOMY, labels.states(concepts=TAXONOMY.roots))
-    query = strategy.query(None, features, cold, 12)
+    seeded = clone(strategy).set_params(random_state=3)
+    query = seeded.query(None, features, cold, 12)
     check_query(query, cold, 12)
     for item in np.unique(query.items):
         if item != query.items[-1]:
-            assert (query.items == item).sum() == (cold.states(item) == UNKNOWN).sum()
+            assert (query.items == item).sum() == len(cold.questions(item)[0])
+    assert same(seeded.query(clone(learner), features, cold, 12), query)
+    if learner.can_begin(cold):
+        first = seeded.query(clone(learner).fit(features, cold), features, cold, 12)
+        check_query(first, cold, 12)
+        assert strategy.begins or same(first, query)
+
+
+def check_ways_down(strategy: Strategy, learner: Learner) -> None:
+    """Whatever is known of coarse labels, exhaustive or not: answers lead down until everything fine is known."""
+    for taxonomy in (TAXONOMY, TAXONOMY.not_exhaustive()):
+        truth = data(n_items=30, warm=30, taxonomy=taxonomy)[1].states(concepts=np.arange(len(taxonomy)))
+        for coarse in (0.0, 0.5, 1.0):
+            features, labels = data(n_items=30, warm=10, taxonomy=taxonomy, coarse=coarse)
+            model = clone(learner).fit(features, labels)
+            while len(labels.questions()[0]):
+                query = strategy.query(model, features, labels, 30)
+                check_query(query, labels, 30)
+                answers = (
+                    truth[query.items, query.concepts] == RELEVANT
+                )  # an inner one may be unknown: of no other kind
+                labels.record(query.items, query.concepts, answers.astype(int), "annotated")
+            assert np.array_equal(labels.states(), truth[:, taxonomy.leaves])
 
 
 # -- shortlists --------------------------------------------------------------------------------------------------------
@@ -101,18 +124,19 @@ def check_taking(strategy: Strategy, learner: Learner) -> None:
 def check_groups(strategy: Strategy, learner: Learner) -> None:
     """Screens of open siblings, until everything was asked once; what became known meanwhile is passed over."""
     labels, shortlist = _shortlist(strategy, learner)
-    items, concepts = labels.unknown()
+    listed = _questions(labels)
+    items, concepts = labels.questions()
     labels.record(items[:3], concepts[:3], np.ones(3, int), "annotated")
-    unknown = _unknown(labels)
+    questions = listed & _questions(labels)  # what follows below comes with the next list
     asked: set[tuple[int, int]] = set()
     while (group := shortlist.take_group()) is not None:
         item, children = group
         assert len({int(TAXONOMY.parents[child]) for child in children}) == 1
         screen = {(item, int(child)) for child in children}
-        assert screen <= unknown - asked
+        assert screen <= questions - asked
         asked |= screen
         shortlist.renew([int(TAXONOMY.parents[children[0]])])
-    assert asked == unknown
+    assert asked == questions
     assert len(shortlist.take(1).items) == 0
     assert isinstance(shortlist.low(), bool)
 
@@ -125,9 +149,9 @@ def check_entries(strategy: Strategy, learner: Learner) -> None:
         items, concept = taken
         assert 1 <= len(items) <= 4
         screen = {(int(item), concept) for item in items}
-        assert screen <= _unknown(labels) - asked
+        assert screen <= _questions(labels) - asked
         asked |= screen
-    assert asked == _unknown(labels)
+    assert asked == _questions(labels)
 
 
 def check_part_of_the_pool(strategy: Strategy, learner: Learner) -> None:
@@ -142,6 +166,7 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy, Learner], None], ...] = (
     check_exclusion,
     check_everything,
     check_beginning,
+    check_ways_down,
     check_taking,
     check_groups,
     check_entries,
@@ -161,5 +186,5 @@ def _shortlist(strategy: Strategy, learner: Learner, items: Index | None = None)
     return labels, seeded.shortlist(model, Pool(features, labels, NONE, items=items), 10_000)
 
 
-def _unknown(labels: Labels) -> set[tuple[int, int]]:
-    return set(zip(*(part.tolist() for part in labels.unknown()), strict=True))
+def _questions(labels: Labels) -> set[tuple[int, int]]:
+    return set(zip(*(part.tolist() for part in labels.questions()), strict=True))

@@ -38,6 +38,11 @@ class GuardedLabels(Labels):
         with self._lock:
             return super().unknown(items)
 
+    def questions(self, items: Any = None) -> tuple[Index, Index]:
+        """As for all labels."""
+        with self._lock:
+            return super().questions(items)
+
     def take(self, items: Any) -> Labels:
         """As for all labels; what is taken belongs to nobody else."""
         with self._lock:

@@ -1,7 +1,7 @@
 """Labels: yes, no or unknown for every (item, concept), why it is known, and what is still to be asked."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ from ramify.labels.assertions import (
 from ramify.labels.cells import Asserted, Bytes
 from ramify.labels.deduction import trees
 from ramify.labels.matrix import CHUNK, asserted_by
+from ramify.labels.questions import first_unknown
 from ramify.labels.rows import Rows
 from ramify.labels.store import Store
 from ramify.labels.words import IRRELEVANT, RELEVANT, UNKNOWN
@@ -170,10 +171,26 @@ class Labels:
         >>> Labels(Taxonomy({"animal": ["cat", "dog"]}), [[0], [1]]).unknown()
         (array([1, 1]), array([0, 1]))
         """
-        chosen = self._items(items)
+        return self._entries(items, lambda part: np.nonzero(self.states(part) == UNKNOWN))
+
+    def questions(self, items: Items = None) -> tuple[Index, Index]:
+        """What can be asked, as (item, concept) arrays, item by item: the first unknown concept on every way down.
+
+        That is, an unknown concept whose parent is known relevant, or a root, where something fine below it is unknown.
+
+        >>> Labels(Taxonomy({"animal": ["cat", "dog"]}), [[0], [1], [-1]]).questions()
+        (array([1, 1, 2]), array([0, 1, 2]))
+        """
+        return self._entries(items, lambda part: first_unknown(self._all_states(part), self.taxonomy))
+
+    def _all_states(self, items: Index) -> NDArray[np.int8]:
+        return STATE_OF[self._store.block(items, self._position)]
+
+    def _entries(self, items: Items, find: Callable[[Index], Iterable[Index]]) -> tuple[Index, Index]:
+        """Entries that are found in one part of the items after another."""
         entries = [(np.empty(0, np.intp), np.empty(0, np.intp))]
-        for part in self._chunks(chosen):
-            owners, concepts = np.nonzero(self.states(part) == UNKNOWN)
+        for part in self._chunks(self._items(items)):
+            owners, concepts = find(part)
             entries.append((part[owners], concepts))
         owners, concepts = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         return owners, concepts

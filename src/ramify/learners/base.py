@@ -26,6 +26,7 @@ from ramify.files import whole_file
 from ramify.labels import Labels, as_labels
 from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.evidence import Evidence, Floats
+from ramify.learners.inner import put_in, with_inner
 from ramify.learners.scaling import Scaler
 from ramify.learners.warm import warm_items
 from ramify.metrics import precision_at_k
@@ -37,7 +38,8 @@ FORMAT = 1  # of saved learners
 IN_MEMORY = 1 << 28  # numbers: training inputs up to so many are scaled once, larger ones batch by batch
 
 
-Logits: TypeAlias = Callable[[dict[str, torch.Tensor], torch.Tensor], torch.Tensor]
+Logits: TypeAlias = Callable[[dict[str, torch.Tensor], torch.Tensor, torch.Tensor], torch.Tensor]
+"""From parameters, scaled inputs, and what is known of these items (items x all concepts) to fine concepts' logits."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -115,12 +117,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The items whose fine labels it learned from; None where it does not remember them."""
         return None
 
+    def outgrown(self, labels: Labels) -> bool:
+        """Whether what it learned at first, such as a coarse stage, no longer fits what is known now: train it anew."""
+        return False
+
     def opinions(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
-        """The probability of every fine entry given what is known of coarser concepts, whatever its own label says."""
-        return self.predict_proba(X)
+        """The probability of every concept given all that is known of the item: items x all concepts, fine ones first.
+
+        Of a concept that is known itself, given what is known of those above it, whatever its own label says.
+        """
+        return put_in(with_inner(self.predict_proba(X), self.taxonomy_), labels)
 
     def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
-        """The probability of every entry given all labels: the known ones as they are."""
+        """The probability of every concept given all labels: the known ones as they are."""
         states = labels.states(concepts=np.arange(len(labels.taxonomy)))
         return np.where(states >= 0, states, self.opinions(X, labels)).astype(np.float32)
 
@@ -140,7 +149,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return None
 
     def differentiable(self) -> tuple[dict[str, torch.Tensor], Logits]:
-        """Parameters, and the fine concepts' logits as a function of them and of scaled inputs, to look ahead with."""
+        """Parameters, and the fine concepts' logits as a function of them, of scaled inputs and of what is known.
+
+        A learner whose opinions use what is known of an item gives the logits of its opinions.
+        """
         raise RamifyError(f"{self.name} has nothing that a gradient step could change: choose another strategy")
 
     def evidence(
@@ -163,16 +175,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
         """``opinions`` as they are now, from the cache alone, as far as it tells."""
-        return cache["predictions"][items].astype(np.float64)
+        return put_in(cache["predictions"][items].astype(np.float64), labels, items)
 
     def guesses(self, cache: Cache, items: Index) -> Floats:
         """How probable each concept is, fine ones first, given that its parent is relevant; from the cache alone."""
-        fine = cache["predictions"][items].astype(np.float64)
-        taxonomy = self.taxonomy_
-        above = [
-            1 - (1 - fine[:, _leaves_below(taxonomy, n)]).prod(axis=1) for n in range(fine.shape[1], len(taxonomy))
-        ]
-        return np.column_stack([fine, *above])
+        return cache["predictions"][items].astype(np.float64)
 
     def _kept_opinions(self, X: Any, labels: Labels, items: Index) -> NDArray[np.float16]:  # noqa: N803
         return self.opinions(X[items], labels.take(items)).astype(np.float16)
@@ -363,8 +370,3 @@ class Inputs:
         if self.ready is not None:
             return self.ready[torch.from_numpy(items)]
         return self.scaler.inputs(self.features[items], self.device)
-
-
-def _leaves_below(taxonomy: Taxonomy, concept: int) -> Index:
-    below = taxonomy.descendants(concept)
-    return below[below < len(taxonomy.leaves)]

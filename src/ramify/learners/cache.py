@@ -22,7 +22,7 @@ class ToKeep(NamedTuple):
     common: Arrays
     """What is kept as it is, by name."""
     rows: Callable[[Index], Arrays]
-    """The rows of some items; ``predictions``, the probability of every fine concept, is among them."""
+    """The rows of some items; ``predictions``, the probability of every concept, is among them."""
 
 
 class Cache:

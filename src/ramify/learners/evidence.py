@@ -10,6 +10,7 @@ features phi_i, reduced to their leading directions. What it teaches about j mat
   t = P(parent) s, with s = p (1 - p).
 
 Where it is not certain that the parent is relevant, an answer teaches less: r is divided by the parent's probability.
+A net has outputs for fine concepts only: of an inner one, p is that of any fine one below it being relevant.
 """
 
 from collections.abc import Callable
@@ -38,9 +39,9 @@ class Looks(NamedTuple):
     phi: Floats
     """Items x directions."""
     noise: Floats
-    """The variance of an answer: items x fine concepts."""
+    """The variance of an answer: items x all concepts."""
     matters: Floats
-    """Where knowing more would matter: items x fine concepts."""
+    """Where knowing more would matter: items x all concepts."""
 
 
 @dataclass(frozen=True)
@@ -81,21 +82,21 @@ def spread(p: Floats) -> Floats:
 
 
 def parents_relevant(labels: Labels, items: Index, predicted: Floats) -> Floats:
-    """How probable the parent of each fine concept is: mostly known, else as predicted."""
-    taxonomy = labels.taxonomy
-    parents = taxonomy.parents[taxonomy.leaves]
+    """How probable the parent of each concept is: mostly known, else as predicted; certain for roots, which have none.
+
+    ``predicted`` is the probability of each concept itself.
+    """
+    parents = labels.taxonomy.parents
     states = labels.states(items, np.maximum(parents, 0))
-    probable = np.where(states == UNKNOWN, predicted, states == RELEVANT)
+    probable = np.where(states == UNKNOWN, predicted[:, parents], states == RELEVANT)
     return np.clip(np.where(parents < 0, 1.0, probable), LEAST, 1.0)
 
 
 def looks_by_predictions(labels: Labels, items: Index, phi: NDArray[Any], predictions: NDArray[Any]) -> Looks:
-    """What a net tells of items, from its last layer and its predictions: a parent is there if any child is."""
+    """What a net tells of items, from its last layer and its predictions of all concepts."""
     p = predictions.astype(np.float64)
-    parents = labels.taxonomy.parents[labels.taxonomy.leaves]
     variance = spread(p)
-    none = np.stack([(1 - p[:, parents == parent]).prod(axis=1) for parent in parents], axis=1)
-    there = parents_relevant(labels, items, 1 - none)
+    there = parents_relevant(labels, items, p)
     return Looks(phi.astype(np.float64), 1 / (variance * there), there * variance)
 
 

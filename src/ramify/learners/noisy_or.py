@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ramify.labels import RELEVANT, Labels
+from ramify.learners.inner import with_inner
 from ramify.learners.training import NetLearner
 from ramify.meta import bce
 from ramify.taxonomy import Index, Taxonomy
@@ -26,10 +27,11 @@ class NoisyOr(NetLearner):
         return bce(logits, posterior(logits.detach().sigmoid(), states, self.taxonomy_))
 
     def beliefs(self, X: Any, labels: Labels) -> NDArray[np.float32]:  # noqa: N803
-        """The posterior of every entry, given all labels: the known ones as they are."""
+        """The posterior of every concept, given all labels: the known ones as they are."""
         probabilities = torch.from_numpy(self.predict_proba(X))
-        states = torch.from_numpy(labels.states(None, np.arange(len(self.taxonomy_))))
-        return posterior(probabilities, states, self.taxonomy_).numpy()
+        states = labels.states(concepts=np.arange(len(self.taxonomy_)))
+        fine = posterior(probabilities, torch.from_numpy(states), self.taxonomy_).numpy()
+        return np.where(states >= 0, states, with_inner(fine, self.taxonomy_)).astype(np.float32)
 
 
 def posterior(p: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tensor:

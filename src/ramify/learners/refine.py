@@ -218,14 +218,15 @@ class Refine(CoarseLearner):
         return self._calibrations[coarse_known]
 
     def differentiable(self) -> tuple[dict[str, Tensor], Logits]:
-        """The regressions' weights, over features that stay as they are."""
+        """The regressions' weights, over features that stay as they are; logits of opinions."""
         parts = {"weights": self.fine_.weights, "biases": self.fine_.biases}
         parameters = {name: torch.from_numpy(part).to(pick_device(self.device)).float() for name, part in parts.items()}
 
-        def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
+        def logits(theta: dict[str, Tensor], x: Tensor, states: Tensor) -> Tensor:
             phi = self.coarse_.features(x, exact=False)
             given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype) + self._by_likeness(x)
-            return self._calibration(coarse_known=False).logits(self._scores(self.coarse_.probabilities(x), given))
+            opinions = self._opinions(self.coarse_.probabilities(x), given, states)
+            return opinions[:, : len(self.taxonomy_.leaves)].logit(eps=1e-6)
 
         return parameters, logits
 
@@ -242,21 +243,22 @@ class Refine(CoarseLearner):
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
             stages = self._both_stages(self.inputs(features, items))
-            blocks.append(self._opinions(*stages, labels.states(items, everything)).float().cpu().numpy())
+            states = torch.from_numpy(labels.states(items, everything)).to(stages[0].device)
+            blocks.append(self._opinions(*stages, states).float().cpu().numpy())
         return np.concatenate(blocks)
 
-    def _opinions(self, coarse: Tensor, given: Tensor, states: NDArray[np.int8]) -> Tensor:
+    def _opinions(self, coarse: Tensor, given: Tensor, states: Tensor) -> Tensor:
         p = self._uncalibrated(coarse, given, states)
-        below = self.taxonomy_.parents >= 0
-        p[:, below] = self._calibration(coarse_known=True)(p[:, below])
-        return p
+        below = torch.from_numpy(self.taxonomy_.parents >= 0).to(p.device)
+        return torch.where(below, self._calibration(coarse_known=True)(p), p)
 
-    def _uncalibrated(self, coarse: Tensor, given: Tensor, states: NDArray[np.int8]) -> Tensor:
-        parents = self.taxonomy_.parents
+    def _uncalibrated(self, coarse: Tensor, given: Tensor, states: Tensor) -> Tensor:
+        """Of unknown concepts given all that is known of the item, of known ones given what is known above them."""
+        parents = torch.from_numpy(self.taxonomy_.parents).to(coarse.device)
         p = given_known(self._independent(coarse, given), states, self.taxonomy_)
         given_parent = self._given_parent(coarse, given)
-        from_above = torch.where(torch.from_numpy(parents >= 0), given_parent * p[:, parents], given_parent)
-        return torch.where(torch.from_numpy(states >= 0), from_above, p)
+        from_above = torch.where(parents >= 0, given_parent * p[:, parents], given_parent)
+        return torch.where(states >= 0, from_above, p)
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -274,9 +276,9 @@ class Refine(CoarseLearner):
         coarse, given = (torch.from_numpy(p) for p in (self.fine_.coarse[slots], self.fine_.leave_one_out(slots)))
         if not coarse_known:
             return states, doubles(self._scores(coarse, given))
-        of_others = states.copy()
-        of_others[:, leaves] = UNKNOWN
-        return states, doubles(self._uncalibrated(coarse, given, of_others)[:, leaves])
+        above = torch.from_numpy(states.copy())
+        above[:, leaves] = UNKNOWN
+        return states, doubles(self._uncalibrated(coarse, given, above)[:, leaves])
 
     def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats]:
         """States and probabilities of the completely known items, each by a model that did not see it."""
@@ -314,12 +316,13 @@ class Refine(CoarseLearner):
         def look(items: Index) -> Looks:
             phi, coarse, given = stages(items)
             phi = phi[:, :directions]
-            leaves = self.taxonomy_.leaves
             given_parent = self._given_parent(coarse, given)
-            joint = doubles(path_products(given_parent, self.taxonomy_))[:, self.taxonomy_.parents[leaves]]
-            surprise = 4 * spread(doubles(given_parent[:, leaves]))
-            # Of a concept that is not learned from answers (a root, an only child) more knowledge matters nowhere.
-            matters = np.where(np.isin(leaves, self.fine_.concepts), joint * surprise, 0)
+            joint = doubles(path_products(given_parent, self.taxonomy_))
+            surprise = 4 * spread(doubles(given_parent))
+            # Of a concept that is not learned from answers (an only child) more knowledge matters nowhere.
+            parents = self.taxonomy_.parents
+            learned = np.isin(np.arange(len(parents)), self.fine_.concepts)
+            matters = np.where(learned, np.where(parents < 0, 1.0, joint[:, parents]) * surprise, 0)
             return Looks(phi, self.fine_.lam / (surprise * parents_relevant(labels, items, joint)), matters)
 
         return Evidence(look, PRIOR_VARIANCE)
@@ -368,7 +371,8 @@ class Refine(CoarseLearner):
     def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
         """``opinions`` with all that was learned since, from what is kept."""
         _, coarse, given = self._kept_stages(cache, items)
-        return doubles(self._opinions(coarse, given, labels.states(items, np.arange(len(self.taxonomy_)))))
+        states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
+        return doubles(self._opinions(coarse, given, states))
 
     def guesses(self, cache: Cache, items: Index) -> Floats:
         """P(concept | its parent, x) of all concepts, from what is kept."""

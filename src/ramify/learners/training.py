@@ -22,6 +22,7 @@ from ramify.labels import Labels, as_labels
 from ramify.learners.base import Inputs, Learner, Logits, as_json, fingerprint
 from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.evidence import FOR_DIRECTIONS, Evidence, Looks, doubles, leading, looks_by_predictions
+from ramify.learners.inner import with_inner
 from ramify.learners.replay import Replayed
 from ramify.learners.warm import answered_items
 from ramify.meta import masked_bce
@@ -273,7 +274,7 @@ class NetLearner(Learner):
         self.net_.eval()
         parameters = {name: self._averaged[name] for name, _ in self.net_.named_parameters()}
 
-        def logits(theta: dict[str, Tensor], x: Tensor) -> Tensor:
+        def logits(theta: dict[str, Tensor], x: Tensor, states: Tensor) -> Tensor:
             return self._fine_logits(torch.func.functional_call(self.net_, {**self._averaged, **theta}, (x,)))
 
         return parameters, logits
@@ -307,7 +308,7 @@ class NetLearner(Learner):
 
         def look(items: Index) -> Looks:
             phi, p = self._last_layer(layer, self.inputs(X, items))
-            return looks_by_predictions(labels, items, doubles(phi @ columns), doubles(p))
+            return looks_by_predictions(labels, items, doubles(phi @ columns), with_inner(doubles(p), self.taxonomy_))
 
         return Evidence(look, PRIOR_VARIANCE)
 
@@ -319,9 +320,9 @@ class NetLearner(Learner):
         columns = self._leading(X, layer, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
 
         def rows(items: Index) -> dict[str, NDArray[Any]]:
-            phi, p = self._last_layer(layer, self.inputs(X, items))
-            kept = {"phi": (phi @ columns).float(), "predictions": p.half()}
-            return {name: part.cpu().numpy() for name, part in kept.items()}
+            phi, fine = self._last_layer(layer, self.inputs(X, items))
+            p = with_inner(fine.cpu().numpy(), self.taxonomy_)
+            return {"phi": (phi @ columns).float().cpu().numpy(), "predictions": p.astype(np.float16)}
 
         return ToKeep({"directions": doubles(columns)}, rows)
 

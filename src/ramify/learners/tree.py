@@ -1,8 +1,6 @@
 """From probabilities given the parent to probabilities: of everything below the roots, and given what is known."""
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ramify.labels import IRRELEVANT, RELEVANT
@@ -23,7 +21,7 @@ def path_products(given_parent: Tensor, taxonomy: Taxonomy) -> Tensor:
     return torch.stack(columns, dim=1)
 
 
-def given_known(independent: Tensor, states: NDArray[np.int8], taxonomy: Taxonomy) -> Tensor:
+def given_known(independent: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tensor:
     """P(concept | everything known of the item), for all concepts; the known ones are 1 or 0.
 
     ``independent`` is P(concept | its parent) as if siblings had nothing to do with each other; where children are
@@ -32,13 +30,12 @@ def given_known(independent: Tensor, states: NDArray[np.int8], taxonomy: Taxonom
 
     >>> taxonomy = Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None, "owl": None}})
     >>> p = torch.tensor([[0.5, 0.2, 0.4, 0.9]])
-    >>> given_known(p, np.array([[-1, -1, -1, 1]], np.int8), taxonomy).round(decimals=3)  # an animal
+    >>> given_known(p, torch.tensor([[-1, -1, -1, 1]]), taxonomy).round(decimals=3)  # an animal
     tensor([[0.6580, 0.2630, 0.5260, 1.0000]])
-    >>> given_known(p, np.array([[0, -1, -1, 1]], np.int8), taxonomy).round(decimals=3)  # but no cat
+    >>> given_known(p, torch.tensor([[0, -1, -1, 1]]), taxonomy).round(decimals=3)  # but no cat
     tensor([[0.0000, 0.3850, 0.7690, 1.0000]])
     """
-    known = torch.from_numpy(states).to(independent.device)
-    can = [(known != IRRELEVANT).to(independent), (known != RELEVANT).to(independent)]
+    can = [(states != IRRELEVANT).to(independent), (states != RELEVANT).to(independent)]
     # The likelihood of what is known of a concept and below it, if it is relevant and if it is not.
     relevant, irrelevant = (list(part.unbind(dim=1)) for part in can)
     q = independent.unbind(dim=1)
@@ -64,7 +61,7 @@ def given_known(independent: Tensor, states: NDArray[np.int8], taxonomy: Taxonom
         yes, no, total = pairs[concept]
         given = (yes * _of_others(yes + no) / total.clamp_min(1e-30)[:, None]).clamp(0, 1)
         p.update(zip(taxonomy.children(concept).tolist(), (p[concept][:, None] * given).unbind(dim=1), strict=True))
-    return torch.where(known >= 0, known.to(independent), torch.stack([p[n] for n in range(len(q))], dim=1))
+    return torch.where(states >= 0, states.to(independent), torch.stack([p[n] for n in range(len(q))], dim=1))
 
 
 def _of_others(factors: Tensor) -> Tensor:

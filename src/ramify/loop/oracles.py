@@ -47,7 +47,8 @@ class Truth:
     """
 
     labels: Labels
-    """The true labels; a question about an unknown entry is skipped."""
+    """The true labels. A question about an unknown concept is skipped, but where nothing fine below it is relevant the
+    answer is no: an inner concept may be unknown in data that are otherwise complete, and all that follows is true."""
     error_rate: float = 0.0
     """The share of answers that are wrong."""
     skip_rate: float = 0.0
@@ -62,7 +63,11 @@ class Truth:
 
     def __call__(self, question: Question) -> int | None:
         """The answer, or None for a skip."""
-        state = int(self.labels.states(question.item, question.concept)[0, 0])
+        below = self.labels.taxonomy.leaves_below(question.concept)
+        states = self.labels.states(question.item, [question.concept, *below.tolist()])[0]
+        state = int(states[0])
+        if state == UNKNOWN and (states[1:] == IRRELEVANT).all():
+            state = IRRELEVANT
         where = np.array([question.item]), np.array([question.concept])
         if state == UNKNOWN or noise(self.random_state, *where, np.array([0]))[0] < self.skip_rate:
             return None

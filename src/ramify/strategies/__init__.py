@@ -1,4 +1,4 @@
-"""Strategies: which (item, fine concept) questions to ask next."""
+"""Strategies: which (item, concept) questions to ask next."""
 
 from ramify.plugins import by_name
 from ramify.strategies.base import Strategy

@@ -1,4 +1,4 @@
-"""What a strategy is: it chooses the next questions, (item, fine concept) entries that a person should settle."""
+"""What a strategy is: it chooses the next questions, (item, concept) pairs that a person should settle."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from ramify.taxonomy import Index
 class Strategy(BaseEstimator):  # type: ignore[misc]
     """The part that all strategies share: from a learner and a pool to a shortlist, from which questions are taken.
 
-    A new strategy needs ``_shortlist``, or ``_scores`` where it scores each entry for itself (``EntryStrategy``).
+    A new strategy needs ``_shortlist``, or ``_scores`` where it scores each question for itself (``EntryStrategy``).
     """
 
     random_state: int | None = None
@@ -32,6 +32,8 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
     name: ClassVar[str]
     """How the command line calls this strategy."""
     needs_learner: ClassVar[bool] = True
+    begins: ClassVar[bool] = False
+    """Whether it asks by what a fitted learner knows while nothing fine is known yet; others ask about random items."""
 
     def query(
         self,
@@ -42,10 +44,11 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
         *,
         exclude: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Query:
-        """Choose ``batch_size`` unknown entries, or all where there are fewer.
+        """Choose ``batch_size`` questions, or all where there are fewer.
 
-        ``exclude`` names entries, as (items, concepts), that must not be chosen: they are out with somebody. While no
-        fine label is known at all, every strategy asks about random items, and no learner is needed.
+        A question is the first unknown concept on a way down (``Labels.questions``). ``exclude`` names some, as (items,
+        concepts), that must not be chosen: they are out with somebody. While no fine label is known at all, all ask
+        about random items and need no learner; ``ExpectedGain`` with a fitted one asks by its own design.
         """
         if not isinstance(batch_size, int | np.integer) or batch_size < 1:
             raise RamifyError(f"the batch size is a whole number from 1 on, not {batch_size!r}")
@@ -58,7 +61,7 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
     def shortlist(self, learner: Learner | None, pool: Pool, length: int) -> Shortlist:
         """The questions most worth asking, so many at least where there are as many, to be taken one after another."""
         seed = int(np.random.SeedSequence().generate_state(1)[0] if self.random_state is None else self.random_state)
-        if not len(pool.answered):
+        if not len(pool.answered) and not (self.begins and learner is not None and learner.is_fitted):
             return whole_items(pool, length, seed)
         if self.needs_learner:
             if learner is None:
@@ -76,10 +79,10 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EntryStrategy(Strategy):
-    """A strategy that scores each entry for itself; the best ones are chosen."""
+    """A strategy that scores each question for itself; the best ones are chosen."""
 
     def _scores(self, learner: Any, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[Any]]]:
-        """Items, concepts and scores of all entries that may be asked, block by block."""
+        """Items, concepts and scores of all questions that may be asked, block by block."""
         raise NotImplementedError
 
     def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:

@@ -16,10 +16,12 @@ FOR_MATTERS = 8192  # items from which T is estimated where the pool has more
 class ExpectedGain(Strategy):
     """The groups (item, parent) whose answers would teach most, shared fairly among the parents.
 
-    With a learner that gives no evidence it asks about random items.
+    It needs no fine label to begin with, only a learner that is fitted: what answers would teach follows from features
+    and coarse labels. With a learner that gives no evidence it asks about random items.
     """
 
     name: ClassVar[str] = "expected-gain"
+    begins: ClassVar[bool] = True
     directions: int = 64
     """The leading directions of the features that are looked at."""
     considered: int = 2048

@@ -11,50 +11,61 @@ over the pool with the weights t_nj, by
 
 A group's score is the mean over its open entries. Groups are picked greedily, and S_j is updated after each pick
 (rank one, so every gain follows in O(directions)): without it a batch would ask the same thing many times.
+
+Open children are questions, at any level; the group of an item's unknown roots has the parent -1.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ramify.labels import RELEVANT, UNKNOWN, Labels
+from ramify.labels import RELEVANT, Labels
 from ramify.learners.evidence import Evidence, Floats, Looks
 from ramify.noise import noise
 from ramify.strategies.pool import ROWS, Pool
 from ramify.strategies.select import Best
-from ramify.strategies.shortlist import LOW, Query
-from ramify.taxonomy import Index
+from ramify.strategies.shortlist import LOW, Query, still_asked
+from ramify.taxonomy import Index, Taxonomy
+
+LEVELS_APART = 1_000_003  # a prime
 
 
 @dataclass
 class Knowledge:
-    """What is known of each fine concept, S_j, and where more would matter, T_j."""
+    """What is known of each concept, S_j, and where more would matter, T_j."""
 
     covariance: Floats
-    """S, fine concepts x directions x directions."""
+    """S, concepts x directions x directions."""
     matters: Floats
     """T, of the same shape."""
 
     @classmethod
     def of(cls, evidence: Evidence, labels: Labels, sample: Index, answered: Index) -> "Knowledge":
-        """From the known entries of answered items whose parents are relevant, and a sample of all items."""
+        """From the known labels of answered items, but those below irrelevant concepts, and a sample of all items.
+
+        Roots are known of items that nobody answered: what is known of them is estimated from the sample.
+        """
+        taxonomy = labels.taxonomy
+        parents = taxonomy.parents
         looks = evidence.look(sample)
         scale = len(labels) / len(sample)
         matters = np.stack([scale * (looks.phi.T * t) @ looks.phi for t in looks.matters.T])
+        precision = np.repeat(np.eye(looks.phi.shape[1])[None] / evidence.prior_variance, len(taxonomy), axis=0)
 
-        taxonomy = labels.taxonomy
-        parents = taxonomy.parents[taxonomy.leaves]
-        precision = np.repeat(np.eye(looks.phi.shape[1])[None] / evidence.prior_variance, len(parents), axis=0)
-        for first in range(0, len(answered), ROWS):
-            items = answered[first : first + ROWS]
-            seen = evidence.look(items)
-            known = (labels.states(items) >= 0) & (labels.states(items, np.maximum(parents, 0)) == RELEVANT)
-            known &= parents >= 0
+        def add(looks: Looks, known: NDArray[np.bool_], scale: float) -> None:
             for concept in np.flatnonzero(known.any(axis=0)):
                 rows = known[:, concept]
-                phi = seen.phi[rows]
-                precision[concept] += (phi.T / seen.noise[rows, concept]) @ phi
+                phi = looks.phi[rows]
+                precision[concept] += scale * (phi.T / looks.noise[rows, concept]) @ phi
+
+        every = np.arange(len(taxonomy))
+        add(looks, (labels.states(sample, every) >= 0) & (parents < 0), scale)
+        for first in range(0, len(answered), ROWS):
+            items = answered[first : first + ROWS]
+            states = labels.states(items, every)
+            add(evidence.look(items), (states >= 0) & (parents >= 0) & (states[:, parents] != IRRELEVANT), 1.0)
         return cls(np.asarray(np.linalg.inv(precision), np.float64), matters)
 
     def forms(self, concept: int, phi: Floats) -> tuple[Floats, Floats]:
@@ -139,9 +150,12 @@ class Turns:
     The first turn of each is drawn, so that this holds over many small batches as well.
     """
 
-    def __init__(self, open_groups: dict[int, int], seed: int) -> None:
+    def __init__(self, open_groups: dict[int, int], taxonomy: Taxonomy, seed: int) -> None:
         self.gap = {parent: 1 / count for parent, count in open_groups.items()}
-        drawn = noise(seed, np.array(list(open_groups), np.intp) + 1, np.array(sum(open_groups.values())))
+        # An answer may close one group and open another below it: levels differ, or the same turn would be drawn again.
+        coarse = set(taxonomy.roots.tolist())
+        left = sum(n if parent in coarse else n * LEVELS_APART * (parent + 2) for parent, n in open_groups.items())
+        drawn = noise(seed, np.array(list(open_groups), np.intp) + 1, np.array(left))
         self.at = {parent: -np.log1p(-u) * self.gap[parent] for parent, u in zip(open_groups, drawn, strict=True)}
 
     def next(self) -> int:
@@ -190,7 +204,7 @@ class GroupList:
 
     def __init__(self, groups: dict[int, Groups], evidence: Evidence, labels: Labels, seed: int) -> None:
         self.groups, self.evidence, self.labels = groups, evidence, labels
-        self.turns = Turns({parent: listed.count for parent, listed in groups.items()}, seed)
+        self.turns = Turns({parent: listed.count for parent, listed in groups.items()}, labels.taxonomy, seed)
         self._rest = Query(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
     def take(self, count: int) -> Query:
@@ -208,7 +222,7 @@ class GroupList:
         """The best group of the parent whose turn it is, as far as it is still unknown."""
         while (parent := self._turn()) is not None:
             item, children, _ = self.groups[parent].take_best()
-            children = children[self.labels.states(item, children)[0] == UNKNOWN]
+            children = children[still_asked(self.labels, np.array([item]), children)[0]]
             if len(children):
                 return item, children
         return None
@@ -217,7 +231,7 @@ class GroupList:
         """Items for which answers about one child of the parent whose turn it is would teach most."""
         while (parent := self._turn()) is not None:
             items, child = self.groups[parent].take_entries(count)
-            items = items[self.labels.states(items, child)[:, 0] == UNKNOWN]
+            items = items[still_asked(self.labels, items, np.array([child]))[:, 0]]
             if len(items):
                 return items, child
         return None

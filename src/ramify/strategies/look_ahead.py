@@ -10,6 +10,8 @@ Over the whole pool of N items, with theta the learner's parameters and y its cu
 
 An entry's loss is softplus(z) - y z, so g' - g is the mean gradient of (y - y') z: the second pass needs only the items
 that have unknown entries, and its one forward sweep carries the tangent along v as well as the graph back to theta.
+
+Losses are those of fine entries; an inner concept that is asked is as probable as any fine one below it.
 """
 
 from collections.abc import Iterator
@@ -21,13 +23,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.nn.functional import softplus
 
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners.base import Learner, Logits
 from ramify.meta import bce, masked_bce
 from ramify.strategies.base import EntryStrategy
 from ramify.strategies.pool import Pool
-from ramify.taxonomy import Index
+from ramify.taxonomy import Index, Taxonomy
 
 BLOCK = 2048  # items at once: the graph of a block stays small
 ALPHA = 0.1
@@ -37,7 +40,7 @@ Theta = dict[str, Tensor]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LookAhead(EntryStrategy):
-    """The entries that stay most uncertain after a look-ahead step."""
+    """The questions that stay most uncertain after a look-ahead step."""
 
     name: ClassVar[str] = "look-ahead"
     alpha: float | None = None
@@ -45,7 +48,7 @@ class LookAhead(EntryStrategy):
 
     def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float32]]]:
         theta, logits = learner.differentiable()
-        after = self._stepped(learner, pool, theta, logits)
+        after, taxonomy = self._stepped(learner, pool, theta, logits), pool.labels.taxonomy
         for items, concepts in pool.blocks():
             for first in range(int(items[0]), int(items[-1]) + 1, BLOCK):
                 begin, end = np.searchsorted(items, [first, first + BLOCK])
@@ -53,10 +56,10 @@ class LookAhead(EntryStrategy):
                     shown, rows = np.unique(items[begin:end], return_inverse=True)
                     columns = concepts[begin:end]
                     with torch.no_grad():
-                        x = learner.inputs(pool.features, shown)
-                        p = logits(theta, x)[rows, columns].sigmoid()
-                        z = logits(after, x)[rows, columns]
-                        score = torch.nn.functional.softplus(z) - p * z
+                        seen = _seen(learner, pool, shown)
+                        now, then = (_all_logits(logits(each, *seen), taxonomy) for each in (theta, after))
+                        p, z = now[rows, columns].sigmoid(), then[rows, columns]
+                        score = softplus(z) - p * z
                     yield items[begin:end], columns, score.cpu().numpy()
 
     def _stepped(self, learner: Learner, pool: Pool, theta: Theta, logits: Logits) -> Theta:
@@ -67,16 +70,16 @@ class LookAhead(EntryStrategy):
 
         mean = {name: torch.zeros_like(value) for name, value in theta.items()}
         for items in _parts(rest):
-            z = logits(theta, learner.inputs(pool.features, items))
+            z = logits(theta, *_seen(learner, pool, items))
             y, _ = _labels(learner, pool.labels, items, z)
             _add_gradient(mean, theta, bce(z, y) * (len(items) / len(rest)))
 
         virtual = _step(theta, mean, alpha)
         v = {name: torch.zeros_like(value) for name, value in theta.items()}
         for items in _parts(warm):
-            z = logits(virtual, learner.inputs(pool.features, items))
-            states = torch.from_numpy(pool.labels.states(items)).to(z.device)
-            _add_gradient(v, virtual, masked_bce(z, states) * (len(items) / len(warm)))
+            x, states = _seen(learner, pool, items)
+            z = logits(virtual, x, states)
+            _add_gradient(v, virtual, masked_bce(z, states[:, : z.shape[1]]) * (len(items) / len(warm)))
 
         for part in _parts(rest):
             items = part[(pool.labels.states(part) == UNKNOWN).any(axis=1)]
@@ -84,7 +87,7 @@ class LookAhead(EntryStrategy):
                 continue
             with forward_ad.dual_level():
                 duals = {name: forward_ad.make_dual(value, v[name]) for name, value in theta.items()}  # type: ignore[no-untyped-call]
-                outputs = logits(duals, learner.inputs(pool.features, items))
+                outputs = logits(duals, *_seen(learner, pool, items))
                 z, tangent = forward_ad.unpack_dual(outputs)  # type: ignore[no-untyped-call]
             # Outside, the way back carries no tangents.
             y, unknown = _labels(learner, pool.labels, items, z)
@@ -103,6 +106,20 @@ def _warm_and_rest(pool: Pool) -> tuple[Index, Index]:
 
 def _parts(items: Index) -> Iterator[Index]:
     return (items[first : first + BLOCK] for first in range(0, len(items), BLOCK))
+
+
+def _seen(learner: Learner, pool: Pool, items: Index) -> tuple[Tensor, Tensor]:
+    """The inputs of some items, and what is known of all their concepts."""
+    x = learner.inputs(pool.features, items)
+    return x, torch.from_numpy(pool.labels.states(items, np.arange(len(pool.labels.taxonomy)))).to(x.device)
+
+
+def _all_logits(z: Tensor, taxonomy: Taxonomy) -> Tensor:
+    """The logits of all concepts from those of the fine ones: an inner one is relevant if any fine one below it is."""
+    none = softplus(z)  # -log (1 - p)
+    inner = range(len(taxonomy.leaves), len(taxonomy))
+    below = [none[:, taxonomy.leaves_below(c)].sum(dim=1, keepdim=True).clamp_min(1e-30) for c in inner]
+    return torch.cat([z, *(some + torch.log(-torch.expm1(-some)) for some in below)], dim=1)
 
 
 def _labels(learner: Learner, labels: Labels, items: Index, z: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ramify.labels import Labels
+from ramify.learners.base import Learner
 from ramify.learners.cache import Cache
 from ramify.learners.warm import answered_items
 from ramify.noise import sample
@@ -19,7 +21,7 @@ ROWS = 8192  # items looked at together
 
 @dataclass
 class Pool:
-    """The unknown entries, without those that are out with somebody.
+    """The questions: the first unknown concept on every way down, without those that are out with somebody.
 
     Who asks in the background gives more: ``items``, where not all are to be looked at; a learner's ``cache``, so that
     no net is run; how many items are looked at together, and ``rest``, called between two such blocks with the seconds
@@ -29,9 +31,9 @@ class Pool:
     features: Any
     """Items x columns, as learners take them."""
     labels: Labels
-    """What is known; only unknown entries are asked."""
+    """What is known: it says what can be asked (``Labels.questions``)."""
     excluded: Index
-    """Excluded entries as item * number of concepts + concept, ascending."""
+    """Excluded questions as item * number of concepts + concept, ascending."""
     items: Index | None = None
     """The items that may be asked about, ascending; None for all."""
     cache: Cache | None = None
@@ -51,6 +53,12 @@ class Pool:
         """The items of which anything fine is known."""
         return answered_items(self.labels) if self.known_answered is None else self.known_answered
 
+    def opinions(self, learner: Learner, items: Index) -> NDArray[np.floating]:
+        """A learner's opinions on some items, items x all concepts, given what is known of them."""
+        if self.cache is not None:
+            return learner.cached_opinions(self.cache, self.labels, items)
+        return learner.opinions(self.features[items], self.labels.take(items))
+
     def sample(self, seed: int, size: int) -> Index:
         """Some of the items, drawn by a seed."""
         drawn = sample(seed, len(self), size)
@@ -58,14 +66,14 @@ class Pool:
 
     def entries(self, items: Index | slice) -> tuple[Index, Index]:
         """What may be asked of some items."""
-        owners, concepts = self.labels.unknown(items)
+        owners, concepts = self.labels.questions(items)
         if len(self.excluded):
             free = ~np.isin(owners * len(self.labels.taxonomy) + concepts, self.excluded)
             owners, concepts = owners[free], concepts[free]
         return owners, concepts
 
     def blocks(self) -> Iterator[tuple[Index, Index]]:
-        """All entries that may be asked, item by item, in blocks of items."""
+        """All questions that may be asked, item by item, in blocks of items."""
         size = self.rows or ROWS
         for first in range(0, len(self), size):
             start = time.monotonic()

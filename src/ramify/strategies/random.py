@@ -1,4 +1,4 @@
-"""Random questions: entry by entry, or all of an item together. Every other strategy is measured against them."""
+"""Random questions: one by one, or all of an item together. Every other strategy is measured against them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ramify.taxonomy import Index
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Random(EntryStrategy):
-    """Unknown entries, each as likely as any other."""
+    """Any question, each as likely as any other."""
 
     name: ClassVar[str] = "random"
     needs_learner: ClassVar[bool] = False
@@ -28,7 +28,7 @@ class Random(EntryStrategy):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomItems(Strategy):
-    """All open entries of a random item, then those of the next: far fewer items to look at."""
+    """All questions about a random item, then those of the next: far fewer items to look at."""
 
     name: ClassVar[str] = "random-items"
     needs_learner: ClassVar[bool] = False

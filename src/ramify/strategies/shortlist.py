@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.labels import UNKNOWN
+from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.strategies.pool import Pool
 from ramify.taxonomy import Index
 
@@ -14,12 +14,12 @@ LOW = 64  # with fewer questions left a list is worth making again, if there are
 
 
 class Query(NamedTuple):
-    """The chosen entries, the most wanted first, and how much each is wanted."""
+    """The chosen questions, the most wanted first, and how much each is wanted."""
 
     items: Index
     """The item of each, by number."""
     concepts: Index
-    """The fine concept of each, by number."""
+    """The concept of each, by number: fine, or the first unknown one above."""
     scores: NDArray[np.float64]
     """How much each is wanted; higher is more."""
 
@@ -31,6 +31,20 @@ class Query(NamedTuple):
     def item_views(self) -> int:
         """How many items a person has to look at: one shown with several questions is looked at once."""
         return len(np.unique(self.items))
+
+
+def still_asked(labels: Labels, items: Index, siblings: Index) -> NDArray[np.bool_]:
+    """Which questions, items x siblings, are still ones: unknown, below a relevant parent or none.
+
+    >>> from ramify.taxonomy import Taxonomy
+    >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1], [-1]])
+    >>> still_asked(labels, np.array([0, 1]), np.array([0, 1])).tolist()
+    [[True, True], [False, False]]
+    """
+    parent = int(labels.taxonomy.parents[siblings[0]])
+    states = labels.states(items, np.append(siblings, max(parent, 0)))  # one look: each waits for its turn
+    asked: NDArray[np.bool_] = (states[:, :-1] == UNKNOWN) & ((parent < 0) | (states[:, -1:] == RELEVANT))
+    return asked
 
 
 class Shortlist(Protocol):
@@ -73,10 +87,11 @@ class Entries:
         taxonomy = self.pool.labels.taxonomy
         while (place := self._next()) is not None:
             item, parent = int(items[place]), taxonomy.parents[concepts[place]]
-            self._left[(items == item) & (taxonomy.parents[concepts] == parent)] = False
-            _, unknown = self.pool.entries(np.array([item]))
-            children = unknown[taxonomy.parents[unknown] == parent]
-            if concepts[place] in children:
+            listed = np.flatnonzero(self._left & (items == item) & (taxonomy.parents[concepts] == parent))
+            self._left[listed] = False
+            _, asked = self.pool.entries(np.array([item]))
+            children = asked[taxonomy.parents[asked] == parent]
+            if np.isin(concepts[listed], children).any():  # else all became known
                 return item, children
         return None
 
@@ -86,7 +101,7 @@ class Entries:
         while (place := self._next()) is not None:
             concept = int(concepts[place])
             same = np.flatnonzero(self._left & (concepts == concept))
-            same = same[self.pool.labels.states(items[same], concept)[:, 0] == UNKNOWN][:count]
+            same = same[still_asked(self.pool.labels, items[same], np.array([concept]))[:, 0]][:count]
             self._left[place] = False
             self._left[same] = False
             if len(same):

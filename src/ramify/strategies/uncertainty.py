@@ -1,4 +1,4 @@
-"""Uncertainty sampling: ask where the learner's own prediction is closest to a coin toss."""
+"""Uncertainty sampling: ask where the learner's own opinion is closest to a coin toss."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,15 +16,14 @@ from ramify.taxonomy import Index
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Uncertainty(EntryStrategy):
-    """The entries whose predictions have the highest entropy."""
+    """The questions whose answers are most uncertain to the learner, given what is known of their items."""
 
     name: ClassVar[str] = "uncertainty"
 
-    def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float32]]]:
+    def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.floating]]]:
         for items, concepts in pool.blocks():
             shown, rows = np.unique(items, return_inverse=True)
-            p = learner.predict_proba(pool.features[shown])[rows, concepts]
-            yield items, concepts, entropy(p)
+            yield items, concepts, entropy(pool.opinions(learner, shown)[rows, concepts])
 
 
 def entropy(p: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -142,6 +142,7 @@ class Background:
             if due:
                 self._since["list"] = 0
                 questions.make(everything=True, rest=self._rest)
+                self._train_if_outgrown()
         with self._when_due("estimate", self._since["estimate"] >= ESTIMATE_AFTER) as due:
             if due:
                 self._since["estimate"] = 0
@@ -157,6 +158,13 @@ class Background:
     def _train_after(self) -> int | None:
         learner = self.state.model.learner
         return None if learner is not None and learner.learns_at_once else TRAIN_AFTER
+
+    def _train_if_outgrown(self) -> None:
+        """A new model where answers since the last training leave the old one behind, such as its coarse labels."""
+        now = self.state.snapshot()
+        if self._since["training"] and now.model.outgrown(now.labels):
+            self._since["training"] = 0
+            self.service.train()
 
     def _rest(self, seconds: float) -> None:
         if self._closing.wait(PAUSES * seconds):

@@ -37,6 +37,8 @@ class Model:
             try:
                 learner = load_kept(kept, features, labels, annotated)
                 cache = Cache.load(kept.folder)
+                if cache["predictions"].shape[1] != len(learner.taxonomy_):  # those of fine concepts only
+                    raise RamifyError("it was trained by an earlier version")
             except RamifyError as error:
                 problem = problem or damage_sentence(kept.version, str(error))
                 continue
@@ -62,6 +64,13 @@ class Model:
         with self.lock:
             return self.learner.estimate()
 
+    def outgrown(self, labels: Labels) -> bool:
+        """Whether what it learned at first no longer fits what is known now."""
+        if self.learner is None:
+            return False
+        with self.lock:
+            return self.learner.outgrown(labels)
+
     def guesses(self, items: Index, concepts: Index) -> list[float] | None:
         """How probable entries are, given that their parents are relevant; from what was kept, so at no cost."""
         if self.learner is None or self.cache is None or not (items < self.upto).all():
@@ -70,8 +79,8 @@ class Model:
         return [float(p) for p in self.learner.guesses(self.cache, shown)[rows, concepts]]
 
     def opinions(self, labels: Labels, items: Index) -> Floats:
-        """How probable each fine entry is now, given the known coarse labels; NaN where the model cannot tell."""
-        p = np.full((len(items), len(labels.taxonomy.leaves)), np.nan)
+        """How probable each concept is now, given all that is known; NaN where the model cannot tell."""
+        p = np.full((len(items), len(labels.taxonomy)), np.nan)
         there = items < self.upto
         if self.learner is not None and self.cache is not None and there.any():
             p[there] = self.learner.cached_opinions(self.cache, labels, items[there])

@@ -6,7 +6,6 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.base import clone
 
-from ramify.labels import UNKNOWN, Labels
 from ramify.noise import sample
 from ramify.project.limits import MODES
 from ramify.project.live.state import Snapshot, State
@@ -102,43 +101,12 @@ class Questions:
         return None
 
     def _next(self, mode: str) -> list[Entry] | None:
-        labels, id_of = self.state.labels, self.state.store.id_of
+        id_of = self.state.store.id_of
         if mode == "group":
             group = self.shortlist.take_group()
-            if group is None:
-                return None
-            item, asked = group[0], first_unknown(labels, *group)
-            return [(item, int(id_of[concept])) for concept in asked]
+            return None if group is None else [(group[0], int(id_of[concept])) for concept in group[1]]
         screen = self.shortlist.take_entries(MODES[mode])
-        if screen is None:
-            return None
-        items, concept = screen
-        levels = [first_unknown(labels, int(item), np.array([concept]), alone=True)[0] for item in items]
-        return [(int(item), int(id_of[level])) for item, level in zip(items, levels, strict=True) if level == levels[0]]
-
-
-def first_unknown(labels: Labels, item: int, concepts: Index, *, alone: bool = False) -> Index:
-    """What to ask for some siblings: they, or the first of their ancestors that is unknown; from there down.
-
-    Nobody can say which dog it is before it is known to be one. Unknown siblings belong to it, unless ``alone``.
-
-    >>> from ramify.taxonomy import Taxonomy
-    >>> taxonomy = Taxonomy({"animal": {"cat": None, "dog": ["poodle", "pug"]}})
-    >>> asked = first_unknown(Labels(taxonomy, [[1]]), 0, taxonomy.indices(["poodle", "pug"]))
-    >>> [taxonomy.names[concept] for concept in asked]
-    ['cat', 'dog']
-    """
-    taxonomy = labels.taxonomy
-    is_unknown = labels.states(item, np.arange(len(taxonomy)))[0] == UNKNOWN  # one look: each waits for its turn
-    above = taxonomy.ancestors(int(concepts[0]))
-    unknown: Index = above[is_unknown[above]]
-    if alone:
-        return unknown[:1] if len(unknown) else concepts
-    level = unknown[0] if len(unknown) else concepts[0]
-    siblings = np.flatnonzero((taxonomy.parents == taxonomy.parents[level]) & is_unknown)
-    # Of the fine ones on their own level only those that were chosen: others may be out with somebody.
-    asked: Index = siblings[(siblings >= len(taxonomy.leaves)) | (len(unknown) > 0) | np.isin(siblings, concepts)]
-    return asked
+        return None if screen is None else [(int(item), int(id_of[screen[1]])) for item in screen[0]]
 
 
 def _keys(now: Snapshot, items: Index, ids: Index) -> Index:

@@ -85,9 +85,10 @@ class State:
             before = self._count_unknown(items)
             apply_answers(self.labels, self.imported, items, concepts, values)
             settled = before - self._count_unknown(items)
-            self._answered.update(items.tolist())
+            taxonomy = self.labels.taxonomy
+            parents = taxonomy.parents[concepts]
+            self._answered.update(items[(parents >= 0) | (concepts < len(taxonomy.leaves))].tolist())
             self.changes += 1
-            parents = self.labels.taxonomy.parents[concepts]
         return Change(items, concepts, values, parents, max(0, settled - int((values != UNKNOWN).sum())))
 
     def _count_unknown(self, items: Index) -> int:

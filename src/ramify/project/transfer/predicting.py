@@ -85,7 +85,7 @@ def predict(
         block = np.arange(first, min(first + ROWS, len(labels)))
         known = labels.take(block)
         rows, states = features[block], known.states()
-        p = learner.opinions(rows, known) if coarse_known else learner.predict_proba(rows)
+        p = learner.opinions(rows, known)[:, : states.shape[1]] if coarse_known else learner.predict_proba(rows)
         probabilities = np.where(states >= 0, states, p).astype(np.float32)
         yield block, probabilities, probabilities >= least
 
