@@ -241,6 +241,38 @@ def test_an_interrupted_command_says_what_stays(here, monkeypatch):
     assert "Added 60 items" in run("add", "pets", "items.csv")
 
 
+def test_redirected_training_says_how_far_it_is(here, monkeypatch):
+    from ramify import progress
+
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    monkeypatch.setattr(progress, "PLAIN_FIRST", 0.0)
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    result = CliRunner().invoke(app, ["train", "pets", "--set", "steps=3"])
+    lines = result.stderr.splitlines()
+    assert lines[0] == "coarse stage: 1 of 9"
+    assert re.fullmatch(r"coarse stage: 8 of 9, about \d+ s left", lines[7])
+    assert lines[8:] == ["fine stage: 0 of 1", "all items: 0 of 60"]
+    assert result.stdout == "The project's model is now number 1.\n"
+
+
+def test_an_interrupted_training_leaves_the_model_as_it_was(here, monkeypatch):
+    from ramify.learners import coarse_stage
+
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    run("train", "pets", "--set", "steps=3")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(coarse_stage, "_train", interrupted)
+    result = CliRunner().invoke(app, ["train", "pets"])
+    assert result.exit_code == 130
+    assert result.output == "Interrupted: pets keeps the model it had. Run the same command to go on.\n"
+    assert "number 1, refine" in run("status", "pets")
+
+
 def test_a_killed_add_leaves_nothing_half_imported(here):
     """SIGKILL at any moment: no item is there, or all are; the next run ends as if nothing had happened."""
     items(Path("many.csv"), 3000, 100)
@@ -292,10 +324,10 @@ def test_status_loads_nothing_that_models_are_made_of(here):
     ("setting", "sentence"),
     [
         ("nets=1e99", "the parameter nets cannot be 1e+99: its default is 3"),
-        ("steps=abc", "the parameter steps cannot be 'abc': its default is 1500"),
-        ("steps=-1", "the parameter steps cannot be -1: its default is 1500"),
-        ("hidden=0", "the parameter hidden cannot be 0: its default is (512, 512)"),
-        ("lr=NaN", "the parameter lr cannot be nan: its default is 0.001"),
+        ("steps=abc", "the parameter steps cannot be 'abc': its default is 2000"),
+        ("steps=-1", "the parameter steps cannot be -1: its default is 2000"),
+        ("hidden=0", "the parameter hidden cannot be 0: its default is (512,)"),
+        ("lr=NaN", "the parameter lr cannot be nan: its default is 0.002"),
         (
             "dropout=7",
             "refine cannot be trained with dropout=7 (dropout probability has to be between 0 and 1, but got 7)",

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from ramify import RamifyError
+from ramify import RamifyError, progress
+from ramify.project.live.status import read_status
 from ramify.project.store import locks, trainings
 from ramify.project.store.store import Store
 from store_checks import filled, process
@@ -130,6 +132,53 @@ def test_a_training_is_running_while_its_lock_is_held(store):
     ended = store.training()
     assert (ended["id"], ended["running"], ended["error"]) == (running["id"], False, None)
     assert ended["finished"] >= ended["started"]
+
+
+def test_a_training_says_how_far_it_is(store, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(trainings, "NOTE_EVERY", 0.0)
+    with store.trainings.begin() as note:
+        assert "share" not in store.training()
+        note("coarse stage", 0, 40)
+        assert {key: store.training()[key] for key in ("doing", "share", "left")} == {
+            "doing": "coarse stage", "share": 0.0, "left": None,
+        }  # fmt: skip
+        now[0] = 5.0
+        note("coarse stage", 10, 40)
+        with Store(store.folder) as other:
+            training = read_status(other).training
+        assert (training.running, training.doing, training.share, training.left) == (True, "coarse stage", 0.25, 15.0)
+        note("all items", 0, 0)  # an empty project has no share that could be computed
+        assert 0 <= store.training()["share"] <= 1
+        for damaged in ("", "[]", '{"training": 1}', '{"training": 1, "doing": 2, "share": "x", "left": null}'):
+            (store.folder / trainings.PROGRESS).write_text(damaged)
+            assert store.training()["running"]
+            assert "share" not in store.training()
+    assert not (store.folder / trainings.PROGRESS).exists()
+    assert "share" not in store.training()
+
+
+def test_how_far_a_training_is_is_written_about_once_a_second(store, monkeypatch):
+    now, written = [0.0], []
+    monkeypatch.setattr(trainings, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
+    monkeypatch.setattr(trainings.os, "replace", lambda *_: written.append(now[0]))
+    with store.trainings.begin() as note:
+        for step in range(100):
+            now[0] = step / 20
+            note("coarse stage", step, 100)
+        note("all items", 0, 10)  # at once: it is something else
+    assert written == [0, 1, 2, 3, 4, 4.95]
+
+
+def test_a_training_goes_on_where_nobody_can_be_told_how_far_it_is(store, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with store.trainings.begin() as note:
+        monkeypatch.setattr(trainings.os, "replace", full)
+        note("coarse stage", 1, 2)
+        assert "share" not in store.training()
 
 
 def test_a_training_whose_process_was_killed_has_ended(store):

@@ -6,6 +6,7 @@ import pytest
 
 from browsers import BY_HAND, expect, needs_browser, next_question, recorded, saved, shown
 from ramify.labels import Labels
+from ramify.project.store import trainings
 from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
 from web_projects import LocalServer, text_project
@@ -305,6 +306,23 @@ def test_problems_of_the_server_are_in_sight_until_they_are_mended(visit, server
             expect(page.locator("#problems")).to_be_in_viewport(ratio=1)  # wherever the new question scrolled it
     expect(page.locator("#problems")).to_be_hidden()
     expect(page.locator("#progress .problem-list")).to_have_count(0)
+
+
+def test_a_training_shows_how_far_it_is(visit, server, monkeypatch):
+    monkeypatch.setattr(trainings, "NOTE_EVERY", 0.0)
+    with Store(server.folder) as store, store.trainings.begin() as note:
+        note("coarse stage", 30, 120)
+        page = visit(server, "Tom")
+        training = page.locator("#progress .training")
+        expect(training).to_contain_text("coarse stage, 25 % done")
+        expect(training.get_by_role("progressbar")).to_have_attribute("value", "0.25")
+        note("coarse stage", 60, 120)
+        expect(training).to_contain_text("coarse stage, 50 % done, about")
+        note("all items", 0, 60)
+        expect(training).to_contain_text("all items, 0 % done")
+        expect(page.get_by_role("button", name="Train")).to_be_disabled()
+    expect(training).to_have_count(0)
+    expect(page.get_by_role("button", name="Train")).to_be_enabled()
 
 
 def test_a_question_about_the_topmost_concepts(visit, tmp_path):

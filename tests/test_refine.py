@@ -6,10 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ramify import progress
 from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
-from ramify.learners import Refine, coarse_stage
+from ramify.learners import LEARNERS, Refine, coarse_stage
 from ramify.learners.base import Inputs
 from ramify.learners.choice import NAMELESS, Answers
 from ramify.learners.coarse_stage import CoarseStage
@@ -324,6 +325,44 @@ def test_other_settings_train_another_coarse_stage(tmp_path):
     two = Refine(**COARSE | {"nets": 2}, memory=str(tmp_path)).fit(features, labels)
     assert len(two.coarse_.nets) == 2
     assert len(list(tmp_path.iterdir())) == 5
+
+
+@pytest.mark.parametrize("name", ["refine", "coarse-prior", "noisy-or"])
+def test_verbose_shows_how_far_it_is_also_where_output_is_redirected(name, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PLAIN_FIRST", 0.0)
+    short = {"epochs": 2, "shortest_epoch": 2} if name == "noisy-or" else {"steps": 3}
+    for verbose in (True, False):
+        LEARNERS[name](hidden=(4,), verbose=verbose, random_state=0, **short).fit(*data())
+        first = capsys.readouterr().err.partition("\n")[0]
+        assert first.startswith({"noisy-or": "noisy-or: 1 of "}.get(name, "coarse stage: 1 of 9") if verbose else "")
+        assert bool(first) is verbose
+
+
+def test_a_watched_fit_tells_how_far_it_is():
+    """Nets stop early: how many steps there will be is an estimate, but never fewer than there were."""
+    told = []
+    learner = Refine(**COARSE | {"steps": 3000, "look_every": 5, "patience": 1})
+    learner.watch(lambda *how_far: told.append(how_far)).fit(*data())
+    assert [what for what, *_ in told] == ["coarse stage"] * (len(told) - 1) + ["fine stage"]
+    coarse = told[:-1]
+    assert [done for _, done, _ in coarse] == list(range(1, len(coarse) + 1))
+    assert all(done <= total for _, done, total in coarse)
+    assert coarse[0][2] == 3 * coarse_stage.USUAL
+    assert len(coarse) < 3 * learner.steps
+    assert "_report" not in learner.get_params()
+
+
+def test_nets_are_trained_by_one_thread_and_the_others_come_back(monkeypatch):
+    """Threads spin: on a busy machine two of them took many times the CPU time of one (benchmarks/train.py)."""
+    threads = []
+    train = coarse_stage._train
+    monkeypatch.setattr(coarse_stage, "_train", lambda *a: threads.append(torch.get_num_threads()) or train(*a))
+    torch.set_num_threads(2)
+    try:
+        Refine(**COARSE).fit(*data())
+        assert (threads, torch.get_num_threads()) == ([1, 1, 1], 2)
+    finally:
+        torch.set_num_threads(1)
 
 
 def test_what_is_prepared_is_not_learned(tmp_path):

@@ -1,10 +1,12 @@
-"""Nets: the paper's multi-layer perceptron, of any size."""
+"""Nets: the paper's multi-layer perceptron, of any size, and the threads that it is trained by."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ramify.errors import RamifyError
@@ -38,7 +40,7 @@ class MLP(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         if rank is not None:  # the output layer as a product of two thin ones, so that concepts share their directions
             self.layers[-1] = nn.Sequential(nn.Linear(sizes[-2], rank, bias=False), nn.Linear(rank, n_outputs))
-        self.drops = nn.ModuleList(nn.Dropout(p) for p in [input_dropout, *[dropout] * len(hidden)])
+        self.drops = nn.ModuleList(Dropout(p) for p in [input_dropout, *[dropout] * len(hidden)])
         self.sizes = sizes
 
     def extra_repr(self) -> str:
@@ -62,6 +64,30 @@ class MLP(nn.Module):
             x = layer(drop(x)).relu()
         logits: Tensor = self.layers[-1](self.drops[-1](x))
         return logits
+
+
+class Dropout(nn.Dropout):
+    """Leaves out values at random in training, by one random byte each: the share is a multiple of 1 / 256.
+
+    Drawing a number for every value, as torch does, takes as long on a CPU as the layer that follows.
+
+    >>> _ = torch.manual_seed(0)
+    >>> dropped = Dropout(0.25)(torch.ones(1000, 1000))
+    >>> dropped.unique().tolist(), round(dropped.mean().item(), 2)
+    ([0.0, 1.3333333730697632], 1.0)
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__(share)
+        self.dropped = min(round(256 * share), 255)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The values that are kept, scaled so that their mean stays."""
+        if not self.training or not self.dropped:
+            return x
+        words = torch.empty(math.ceil(x.numel() / 8), dtype=torch.int64, device=x.device).random_(-(2**63), None)
+        drawn = words.view(torch.uint8)[: x.numel()].view(x.shape)
+        return x * (drawn >= self.dropped).to(x.dtype).mul_(256 / (256 - self.dropped))
 
 
 def last_linear(net: nn.Module) -> nn.Linear | None:
@@ -95,6 +121,22 @@ def move_average(average: Sequence[Tensor], now: Sequence[Tensor], reach: float,
     """
     decay = min(reach, step / (step + 10))
     torch._foreach_lerp_(list(average), list(now), 1 - decay)  # torch's own averaging uses it
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for what calculates, as long as this lasts.
+
+    Threads wait for each other by spinning: nets as small as ours gain little by a second one on an idle machine, and
+    lose much on a busy one (benchmarks/train.py).
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def pick_device(device: str) -> torch.device:

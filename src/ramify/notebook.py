@@ -74,11 +74,12 @@ class Project:
 
         A learner and its parameters hold from now on; by default they stay as they were, at first ``refine``.
         """
+        from ramify.progress import showing
         from ramify.project.live.training import train
         from ramify.project.store.store import Store
 
-        with Store(self.folder) as store:
-            return train(store, learner=learner, parameters=parameters, verbose=verbose)
+        with Store(self.folder) as store, showing(verbose) as report:
+            return train(store, learner=learner, parameters=parameters, report=report)
 
     def suggest(
         self, n: int = 20, *, annotator: str = "notebook", single: bool = False, strategy: str = "expected-gain"

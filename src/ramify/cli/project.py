@@ -1,6 +1,5 @@
 """Commands on a project folder, from its beginning to its labels."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ramify.cli.base import PROJECT, app
-from ramify.cli.progress import interruptible, progress
+from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
 if TYPE_CHECKING:
@@ -142,11 +141,11 @@ def train(
     from ramify.project.store.store import Store
 
     parameters = _settings(settings or [])
-    with Store(folder) as store, interruptible(f"{folder} keeps the model it had"):
+    with Store(folder) as store, progress(f"{folder} keeps the model it had") as shown:
         store.trainings.check_free()  # before torch is loaded
         from ramify.project.live.training import train as train_model
 
-        version = train_model(store, learner=learner, parameters=parameters, verbose=sys.stdout.isatty())
+        version = train_model(store, learner=learner, parameters=parameters, report=shown)
     print(f"The project's model is now number {version}.")
 
 

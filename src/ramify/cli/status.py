@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ramify.labels.words import STATES
+from ramify.progress import in_words
 
 if TYPE_CHECKING:
-    from ramify.project.live.shapes import Status
+    from ramify.project.live.shapes import Status, TrainingFacts
 
 
 def show(console: Console, folder: Path, status: "Status") -> None:
@@ -30,6 +31,11 @@ def show(console: Console, folder: Path, status: "Status") -> None:
     console.print(table)
 
 
+def _how_far(training: "TrainingFacts") -> str:
+    left = "" if training.left is None else f", about {in_words(training.left)} left"
+    return "" if training.share is None else f": {training.doing}, {training.share:.0%} done{left}"
+
+
 def _facts(status: "Status") -> list[tuple[str, str]]:
     model, training = status.model, status.training
     budget = f" of {status.budget}" if status.budget else ""
@@ -40,7 +46,7 @@ def _facts(status: "Status") -> list[tuple[str, str]]:
         ("model", f"number {model.version}, {model.learner}, {_when(model.at)}" if model else "none yet"),
     ]
     if training and training.running:
-        facts.append(("training", f"since {_when(training.since)}"))
+        facts.append(("training", f"since {_when(training.since)}{_how_far(training)}"))
     elif training and training.error:
         facts.append(("training", f"failed, the old model stays: {training.error}"))
     facts += [("problem", problem.what) for problem in status.problems]

@@ -9,7 +9,8 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -31,6 +32,7 @@ from ramify.learners.scaling import Scaler
 from ramify.learners.warm import warm_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
+from ramify.progress import Report, showing
 from ramify.taxonomy import Index, Taxonomy
 
 ROWS = 8192  # items predicted at once
@@ -50,6 +52,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     """Where nets run: "auto" (CUDA where there is one), "cpu" or "cuda"."""
     random_state: int | None = None
     """The seed; None draws another one for each fit."""
+    _report: Report | None = field(default=None, init=False)
 
     name: ClassVar[str]
     """How the command line calls this learner."""
@@ -185,6 +188,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return self.opinions(X[items], labels.take(items)).astype(np.float16)
 
     # -- what all learners do alike ------------------------------------------------------------------------------------
+
+    def watch(self, report: Report | None) -> Self:
+        """Tell ``report(what, done, total)`` from now on how far a fit is, instead of showing it where ``verbose``."""
+        self._report = report
+        return self
+
+    @contextmanager
+    def _reporting(self) -> Iterator[Report]:
+        if self._report is not None:
+            yield self._report
+            return
+        with showing(getattr(self, "verbose", False)) as report:
+            yield report
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:  # noqa: N803
         """The probability of every fine concept: items x fine concepts."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.files import new_array, read_npy
+from ramify.progress import Report
 from ramify.taxonomy import Index
 
 Arrays = dict[str, NDArray[Any]]
@@ -57,8 +58,8 @@ class Cache:
         return cache
 
     @classmethod
-    def write(cls, folder: Path, kept: ToKeep, n_items: int) -> "Cache":
-        """Compute what is to be kept, block by block, into a folder."""
+    def write(cls, folder: Path, kept: ToKeep, n_items: int, report: Report | None = None) -> "Cache":
+        """Compute what is to be kept, block by block, into a folder; ``report`` is told how far it is."""
         for name, array in kept.common.items():
             np.save(folder / f"{name}.npy", array)
         files: dict[str, Any] = {}
@@ -69,6 +70,8 @@ class Cache:
                     shape = (n_items, *block.shape[1:])
                     files[name] = new_array(folder / f"{name}.npy", block.dtype, shape)
                 files[name][items] = block
+            if report is not None:
+                report("all items", first + len(items), n_items)
         for file in files.values():
             file.flush()
         return cls.load(folder)

@@ -26,15 +26,15 @@ def count_roots(labels: Labels) -> int:
 class CoarseLearner(Learner):
     """A learner whose first part is P(c | x), by nets that are trained once on all coarse labels."""
 
-    hidden: tuple[int, ...] = (512, 512)
+    hidden: tuple[int, ...] = (512,)
     """The sizes of the nets' hidden layers; the first of them gives features to the fine stage."""
     nets: int = 3
     """How many nets; each holds out another part of the items, so that every item has one that never saw it."""
-    steps: int = 1500
+    steps: int = 2000
     """Mini-batches that a net is trained on, at most."""
-    batch_size: int = 256
+    batch_size: int = 128
     """Items in a mini-batch."""
-    lr: float = 1e-3
+    lr: float = 2e-3
     """The learning rate of AdamW."""
     weight_decay: float = 0.1
     """The weight decay of AdamW."""
@@ -46,14 +46,14 @@ class CoarseLearner(Learner):
     """Nets are averages of their weights over about 1 / (1 - average) steps."""
     look_every: int = 50
     """Steps between two looks at the held-out items."""
-    patience: int = 6
+    patience: int = 4
     """Looks without a lower loss after which training stops."""
-    held_out: int = 2000
+    held_out: int = 1000
     """Held-out items that are looked at, at most."""
     memory: str | None = None
     """A folder where trained coarse stages are kept and found again, for the same data, settings and seed."""
     verbose: bool = False
-    """Whether to show a progress bar."""
+    """Whether to show how far training is and how long it will take."""
 
     def prepare(self, X: Any, labels: Labels) -> None:  # noqa: N803
         """Train the coarse stage into ``memory``: it serves every fit of that seed."""
@@ -88,7 +88,9 @@ class CoarseLearner(Learner):
             if kept.exists():
                 return CoarseStage.from_arrays(load_file(kept), device)
         inputs = Inputs(features, self.scaler_, device)
-        stage = CoarseStage.fitted(inputs, states, seed, recipe, verbose=self.verbose)
+        with self._reporting() as report:
+            stage = CoarseStage.fitted(inputs, states, seed, recipe, report)
+            report("fine stage", 0, 1)  # what follows is quick, unless very many answers are known
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(kept) as draft:

@@ -10,7 +10,6 @@ from typing import Any, Protocol, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from rich.progress import Progress
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
@@ -194,8 +193,7 @@ class NetLearner(Learner):
         if checkpoint is not None:
             self._resume(Path(checkpoint))
         best = max((record.get("validation", -1.0) for record in self.history_), default=-1.0)
-        with Progress(disable=not self.verbose) as progress:
-            bar = progress.add_task(self.name, total=epochs * steps, completed=len(self.history_) * steps)
+        with self._reporting() as report:
             for epoch in range(len(self.history_), epochs):
                 if validation is not None and _epochs_since_best(self.history_) >= self.patience:
                     break
@@ -204,7 +202,7 @@ class NetLearner(Learner):
                     with torch.random.fork_rng(devices=[]):  # a module of the user's own may draw at random
                         torch.manual_seed(self._seed + self.n_steps_)
                         losses.append(self._step(inputs, labels, items))
-                    progress.advance(bar)
+                    report(self.name, epoch * steps + step, epochs * steps)
                     if validation is not None and (step % self.look_every == 0 or step == steps):
                         looks.append(self._look(validation))
                         if looks[-1]["validation"] > best:

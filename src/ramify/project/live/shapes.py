@@ -277,6 +277,9 @@ class TrainingFacts(Shape):
     running: bool
     since: float
     error: str | None
+    doing: str | None = Field(description="What is being done while it runs; a training does several things in turn.")
+    share: float | None = Field(ge=0, le=1, description="How much of that is done.")
+    left: float | None = Field(description="The seconds that it will still take, by its pace so far.")
 
 
 class AnnotatorCount(Shape):

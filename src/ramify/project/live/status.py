@@ -70,7 +70,8 @@ def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:
 
 
 def _training(facts: dict[str, Any]) -> shapes.TrainingFacts:
-    return shapes.TrainingFacts(running=facts["running"], since=facts["started"], error=facts["error"])
+    how_far = {key: facts.get(key) for key in ("doing", "share", "left")}
+    return shapes.TrainingFacts(running=facts["running"], since=facts["started"], error=facts["error"], **how_far)
 
 
 def taxonomy_of(contents: Contents) -> list[shapes.Concept]:

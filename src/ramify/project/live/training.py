@@ -3,19 +3,17 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import torch
-from threadpoolctl import threadpool_limits
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.cache import Cache
+from ramify.nets import one_thread
+from ramify.progress import Report
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner
 
@@ -30,18 +28,23 @@ def choose_learner(store: Store, name: str, parameters: dict[str, Any]) -> None:
 
 
 def train(
-    store: Store, *, learner: str | None = None, parameters: dict[str, Any] | None = None, verbose: bool = False
+    store: Store,
+    *,
+    learner: str | None = None,
+    parameters: dict[str, Any] | None = None,
+    report: Report | None = None,
 ) -> int:
     """Train on everything that is known now; the new model is there as a whole or not at all. Returns its version.
 
-    The database says that it is being done, and how it ended. A learner and its parameters hold for later trainings
+    The database says that it is being done, and how it ended; how far it is stands in a file, and ``report`` is told
+    as well. A learner and its parameters hold for later trainings
     too, once this one has succeeded; without a learner, parameters are added to those that hold already.
     """
     name = learner or store.setting("learner", "refine")
     settings = {**({} if learner else store.setting("parameters", {})), **(parameters or {})}
-    with store.trainings.begin(), one_thread():
+    with store.trainings.begin() as note, one_thread():
         try:
-            version = _train(store, make_learner(name, **settings), verbose)
+            version = _train(store, make_learner(name, **settings), partial(_tell, note, report))
         except (TypeError, ValueError, RuntimeError) as error:
             if isinstance(error, RamifyError) or not parameters:  # what held before is not to blame
                 raise
@@ -54,36 +57,26 @@ def train(
     return version
 
 
-def _train(store: Store, learner: Learner, verbose: bool) -> int:
+def _train(store: Store, learner: Learner, report: Report) -> int:
     features = store.features()
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
     labels = store.labels()
-    shows = "verbose" in learner.get_params()
-    if shows:
-        learner.set_params(verbose=verbose)
-    learner.fit(features, labels)
-    if shows:
-        learner.set_params(verbose=False)  # of whoever loads it
-    return store.new_model(partial(_write, learner, features, labels))
+    learner.watch(report).fit(features, labels)
+    return store.new_model(partial(_write, learner, features, labels, report))
 
 
-def _write(learner: Learner, features: Any, labels: Labels, folder: Path) -> dict[str, Any]:
+def _write(learner: Learner, features: Any, labels: Labels, report: Report, folder: Path) -> dict[str, Any]:
     learner.save(folder / "learner")
-    Cache.write(folder, learner.to_cache(features, labels), len(labels))
+    report("all items", 0, len(labels))
+    Cache.write(folder, learner.to_cache(features, labels), len(labels), report)
     return {"learner": learner.name, "estimate": learner.estimate()}
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for what calculates: nets as small as these lose more by sharing a busy machine than they gain."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(threads)
+def _tell(note: Report, report: Report | None, what: str, done: int, total: int) -> None:
+    note(what, done, total)
+    if report is not None:
+        report(what, done, total)
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:

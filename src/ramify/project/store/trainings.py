@@ -1,5 +1,6 @@
 """Trainings: whoever trains holds a lock, so that nobody trains beside, and a process that is gone is known to be."""
 
+import json
 import os
 import time
 import traceback
@@ -12,12 +13,14 @@ from sqlalchemy import select, update
 
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, whole_file
+from ramify.progress import Pace, Report
 from ramify.project.store.database import Database, intact, of_kinds
 from ramify.project.store.locks import LockedError, is_locked, locked
 from ramify.project.store.schema import trainings
 
-LOCK, LOG = "training.lock", "training.log"
+LOCK, LOG, PROGRESS = "training.lock", "training.log", "training.json"
 LONGEST_LOG = 20_000  # characters: the end of a traceback, where the cause stands
+NOTE_EVERY = 1.0  # seconds between two notes of how far a training is
 GONE = "the training ended before it was finished: its process is gone"
 
 
@@ -30,21 +33,25 @@ class Trainings:
         """Where the traceback of a training that crashed lies, until one succeeds."""
 
     @contextmanager
-    def begin(self) -> Iterator[None]:
+    def begin(self) -> Iterator[Report]:
         """Train inside: refused at once where another process does; how it ends stands in the database.
+
+        What is given is told how far it is. That stands in a file: the database would have to be locked for it, and
+        people who answer would wait for a process of low priority.
 
         What is not the user's to mend leaves its traceback in the log.
         """
         with self._alone():
             number = self._note_beginning()
             try:
-                yield
+                yield _Notes(self.folder / PROGRESS, number)
             except BaseException as error:
                 with suppress(RamifyError):  # the disk is full, say: what went wrong first matters more
                     self._note_end(number, self._reason(error))
                 raise
             self.log.unlink(missing_ok=True)
             self._note_end(number)
+            (self.folder / PROGRESS).unlink(missing_ok=True)
 
     def check_free(self) -> None:
         """Refuse at once where another process trains, before anything is loaded that takes long."""
@@ -100,17 +107,30 @@ class Trainings:
         return f"{type(error).__name__}: {first} ({where})"
 
     def newest(self) -> dict[str, Any] | None:
-        """The newest training: id, started, finished, pid, error, running; one whose process is gone has failed."""
+        """The newest training: id, started, finished, pid, error, running; one whose process is gone has failed.
+
+        Where it runs and how far it is is known: doing, share (0 to 1) and left (seconds, or None) as well.
+        """
         training = self._row()
         if training is None or training["finished"] is not None:
             return training and {**training, "running": False}
         if is_locked(self.folder / LOCK):
-            return {**training, "running": True}
+            return {**training, "running": True, **self._how_far(training["id"])}
         # Nobody holds the lock any more. Who does notes the end first: so look again whether it has ended in between.
         again = self._row()
         if again != training:
             return self.newest()
         return {**training, "running": False, "error": GONE}
+
+    def _how_far(self, number: int) -> dict[str, Any]:
+        try:
+            noted = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
+            if noted["training"] != number:  # it is left from one whose process was killed
+                return {}
+            share, left = float(noted["share"]), noted["left"] and float(noted["left"])
+            return {"doing": str(noted["doing"]), "share": min(1.0, max(0.0, share)), "left": left}
+        except (OSError, ValueError, TypeError, LookupError):  # not there yet, or damaged: it is written again soon
+            return {}
 
     def _row(self) -> dict[str, Any] | None:
         newest = select(trainings).order_by(trainings.c.id.desc()).limit(1)
@@ -119,3 +139,22 @@ class Trainings:
             if row is None:
                 return None
             return dict(zip(trainings.c.keys(), of_kinds(row, int, float, float | None, int, str | None), strict=True))
+
+
+class _Notes:
+    """Writes now and then to a file how far a training is."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        self._path, self._number, self._pace = path, number, Pace()
+        self._next, self._doing = 0.0, ""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        left, now = self._pace.left(what, done, total), time.monotonic()
+        if now < self._next and what == self._doing:
+            return
+        self._next, self._doing = now + NOTE_EVERY, what
+        noted = {"training": self._number, "doing": what, "share": done / max(1, total), "left": left}
+        draft = self._path.with_name(f".{self._path.name}.draft")
+        with suppress(OSError):  # a training that can be finished must not fail because nobody can watch it
+            draft.write_text(json.dumps(noted), encoding="utf-8")
+            os.replace(draft, self._path)  # not by whole_file: it need not survive a power cut

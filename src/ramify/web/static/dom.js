@@ -117,3 +117,6 @@ export function ago(seconds) {
   if (passed < 129600) return `${Math.round(passed / 3600)} h ago`;
   return `${Math.round(passed / 86400)} days ago`;
 }
+
+// A time that is an estimate, as ramify.progress has it.
+export const lasting = (seconds) => (seconds < 100 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);

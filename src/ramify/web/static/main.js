@@ -17,6 +17,7 @@ import { session } from "./session.js";
 
 const VIEWS = { a: "ask", b: "browse", r: "review" };
 const LOOK = 10000; // between looks at the progress while nothing happens
+const LOOK_AT_TRAINING = 2000;
 const START_AGAIN = 3000;
 
 const asking = new Asking({ saved: () => refresh(150), warn: notice });
@@ -50,6 +51,7 @@ function refresh(delay = 0) {
     try {
       [session.status] = await Promise.all([get("/api/status"), drawHistory(session.annotator, change)]);
       drawStatus();
+      if (session.status.training?.running && document.visibilityState === "visible") refresh(LOOK_AT_TRAINING);
     } catch {
       // The server is away: the outbox says so, and the next look comes by itself.
     } finally {

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { learningCurve } from "./curve.js";
-import { ago, announce, bdi, button, byId, h, icon, percent, svg } from "./dom.js";
+import { ago, announce, bdi, button, byId, h, icon, lasting, percent, svg } from "./dom.js";
 import { NO, YES } from "./words.js";
 
 const MOST_PEOPLE = 20;
@@ -44,7 +44,15 @@ function answered({ answers, budget, unknown }) {
 
 function trainingNote(training) {
   if (training?.running) {
-    return h("p", { class: "training" }, icon("wait"), ` Training since ${ago(training.since)}; go on answering.`);
+    const { doing, share, left } = training;
+    const known = typeof share === "number";
+    const done = known ? ` (${doing}, ${percent(share)} done${left === null ? "" : `, about ${lasting(left)} left`})` : "";
+    return h(
+      "div",
+      { class: "training" },
+      h("p", null, icon("wait"), ` Training since ${ago(training.since)}${done}; go on answering.`),
+      known ? h("progress", { max: 1, value: share, "aria-label": `Training: ${doing}, ${percent(share)} done` }) : null,
+    );
   }
   if (!training?.error) return null;
   return h("p", { class: "trouble" }, icon("wrong"), ` The last training failed: ${training.error}`);
