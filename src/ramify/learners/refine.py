@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from torch import Tensor
 
-from ramify.data import Dataset
+from ramify.data import Dataset, NameVectors
 from ramify.labels import RELEVANT, Labels
 from ramify.learners.base import ROWS, Logits
 from ramify.learners.cache import Cache, ToKeep
@@ -54,6 +54,7 @@ class Refine(CoarseLearner):
 
     name: ClassVar[str] = "refine"
     learns_at_once: ClassVar[bool] = True
+    uses_names: ClassVar[bool] = True
     shrinkage: float | None = None
     """Shrinks each concept's own rate towards that of its siblings by so many pseudo-answers; by default the siblings'
     common rate is used alone, which measured as well or better."""
@@ -66,11 +67,13 @@ class Refine(CoarseLearner):
         X: Any,  # noqa: N803
         labels: Labels,
         *,
+        names: NameVectors | None = None,
         validation: Dataset | None = None,
         truth: Labels | None = None,
     ) -> Self:
         """Train both stages; neither needs a validation part."""
         features = self._start(X, labels)
+        self.names_ = names
         self.coarse_ = self._train_coarse(features, labels)
         return self._fit_fine(features, labels)
 
