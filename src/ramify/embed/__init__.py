@@ -17,7 +17,7 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
     >>> embedder("nothing")
     Traceback (most recent call last):
     ...
-    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, pictures or
+    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, words, pictures or
         sentence-transformers:NAME_OR_FOLDER
     """
     kind, _, model = name.partition(":")
@@ -27,8 +27,14 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
         from ramify.embed.text import TextEmbedder
 
         return TextEmbedder() if folder is None else TextEmbedder.load(folder)
+    if name == "words":
+        from ramify.embed.words import WordEmbedder
+
+        return WordEmbedder()
     if kind == "sentence-transformers" and model:
         from ramify.embed.sentence import SentenceEmbedder
 
         return SentenceEmbedder(model)
-    raise RamifyError(f"there is no embedder {name!r}: choose text, pictures or sentence-transformers:NAME_OR_FOLDER")
+    raise RamifyError(
+        f"there is no embedder {name!r}: choose text, words, pictures or sentence-transformers:NAME_OR_FOLDER"
+    )

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from ramify.concepts import check_template
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.cache import Cache
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner
+from ramify.project.transfer.names import TEMPLATES, ReadNames, read_names
 
 LOWEST_PRIORITY = 19
 
@@ -30,18 +32,25 @@ def choose_learner(store: Store, name: str, parameters: dict[str, Any]) -> None:
 
 
 def train(
-    store: Store, *, learner: str | None = None, parameters: dict[str, Any] | None = None, verbose: bool = False
+    store: Store,
+    *,
+    learner: str | None = None,
+    parameters: dict[str, Any] | None = None,
+    templates: Iterable[str] | None = None,
+    verbose: bool = False,
 ) -> int:
     """Train on everything that is known now; the new model is there as a whole or not at all. Returns its version.
 
-    The database says that it is being done, and how it ended. A learner and its parameters hold for later trainings
-    too, once this one has succeeded; without a learner, parameters are added to those that hold already.
+    The database says that it is being done, and how it ended. A learner, its parameters and the templates of names hold
+    for later trainings too, once this one has succeeded; without a learner, parameters are added to those that hold
+    already.
     """
+    filled = None if templates is None else [check_template(template) for template in templates]
     name = learner or store.setting("learner", "refine")
     settings = {**({} if learner else store.setting("parameters", {})), **(parameters or {})}
     with store.trainings.begin(), one_thread():
         try:
-            version = _train(store, make_learner(name, **settings), verbose)
+            version = _train(store, make_learner(name, **settings), filled, verbose)
         except (TypeError, ValueError, RuntimeError) as error:
             if isinstance(error, RamifyError) or not parameters:  # what held before is not to blame
                 raise
@@ -51,10 +60,12 @@ def train(
             ) from None
     if learner or parameters:
         choose_learner(store, name, settings)
+    if filled is not None:
+        store.set_setting(TEMPLATES, filled)
     return version
 
 
-def _train(store: Store, learner: Learner, verbose: bool) -> int:
+def _train(store: Store, learner: Learner, templates: list[str] | None, verbose: bool) -> int:
     features = store.features()
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
@@ -62,16 +73,17 @@ def _train(store: Store, learner: Learner, verbose: bool) -> int:
     shows = "verbose" in learner.get_params()
     if shows:
         learner.set_params(verbose=verbose)
-    learner.fit(features, labels)
+    names = read_names(store, templates) if learner.uses_names else ReadNames(None, f"not used by {learner.name}")
+    learner.fit(features, labels, names=names.vectors)
     if shows:
         learner.set_params(verbose=False)  # of whoever loads it
-    return store.new_model(partial(_write, learner, features, labels))
+    return store.new_model(partial(_write, learner, features, labels, names.said))
 
 
-def _write(learner: Learner, features: Any, labels: Labels, folder: Path) -> dict[str, Any]:
+def _write(learner: Learner, features: Any, labels: Labels, names: str, folder: Path) -> dict[str, Any]:
     learner.save(folder / "learner")
     Cache.write(folder, learner.to_cache(features, labels), len(labels))
-    return {"learner": learner.name, "estimate": learner.estimate()}
+    return {"learner": learner.name, "estimate": learner.estimate(), "note": names}
 
 
 @contextmanager
