@@ -165,9 +165,17 @@ def test_a_concept_of_unknown_words_stands_with_its_parent_and_a_root_with_its_c
 
 
 def test_where_nothing_is_known_it_is_one_sentence():
-    assert refused(lambda: name_vectors(Taxonomy({"animal": ["cat"], "sky": ["xyz"]}), Letters())) == (
-        "letters knows no word of 'sky > xyz', nor of what lies below it: describe it"
+    assert refused(lambda: name_vectors(Taxonomy({"sky": ["xyz"]}), Letters())) == (
+        "letters knows no word of any concept: describe them in the taxonomy"
     )
+
+
+def test_a_tree_of_unknown_words_favours_nothing():
+    taxonomy = Taxonomy({"animal": ["cat", "emu"], "sky": ["xyz", "zyx"]})
+    vectors, unknown = name_vectors(taxonomy, Letters())
+    assert unknown == ["sky", "sky > xyz", "sky > zyx"]
+    rows = vectors.vectors[taxonomy.indices(unknown)]
+    assert (rows == rows[0]).all()
 
 
 def test_the_same_name_on_two_paths_has_the_same_vector():

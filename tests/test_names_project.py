@@ -55,10 +55,7 @@ def names_line(printed: str) -> str:
 
 def test_training_reads_the_names_and_says_so(here):
     printed = run("train", project(), *QUICK)
-    line = (
-        "6 concepts read by text, in the items' own space; of 1 it knows no word, they stand with their parents "
-        "('food > banana')"
-    )
+    line = "6 concepts read by text, in the items' own space; it knows no word of 1 ('food > banana')"
     assert names_line(printed) == f"Names: {line}."
     assert line in " ".join(run("status", "pets").split())
     status = ramify.Project("pets").status()
@@ -92,7 +89,9 @@ def test_a_split_makes_them_again(here):
         assert len(after.vectors) == len(store.taxonomy) == 8
         dog = store.taxonomy.index("dog")
         assert np.allclose(after.vectors[dog], before.vectors[1])
-    assert names_line(run("train", "pets")).startswith("Names: 8 concepts read by text, in the items' own space; of 2 ")
+    assert names_line(run("train", "pets")).startswith(
+        "Names: 8 concepts read by text, in the items' own space; it knows no word of 2"
+    )
 
 
 def test_a_learner_that_does_not_use_them_says_so(here):

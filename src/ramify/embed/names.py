@@ -34,8 +34,8 @@ def name_vectors(
     """The vectors of all concepts, and the paths of those of which the embedder knows no word.
 
     A vector is the unit mean of the unit rows of all texts of a concept; by default the templates are the embedder's
-    own. A concept that is unknown to the embedder stands where its parent does, or a root where its children do. What
-    was embedded is kept in the folder, and found again.
+    own. A concept that is unknown to the embedder stands where its parent does, so that its name favours nothing; a
+    root where its children do, or else all concepts. What was embedded is kept in the folder, and found again.
 
     >>> from ramify.embed.text import TextEmbedder
     >>> embedder = TextEmbedder()
@@ -53,12 +53,13 @@ def name_vectors(
     nothing = np.zeros_like(row_of[distinct[0]])
     means = np.stack([_mean([nothing, *(row_of[text] for text in _known(groups, row_of))]) for groups in texts])
     unknown = [number for number in taxonomy.preorder.tolist() if not means[number].any()]
+    everything = _mean(means)
+    if not everything.any():
+        raise RamifyError(f"{by.name} knows no word of any concept: describe them in the taxonomy")
     for number in unknown:  # parents come before their children
         parent = int(taxonomy.parents[number])
-        means[number] = _mean(means[taxonomy.descendants(number) if parent < 0 else [parent]])
-    if not means.any(axis=1).all():
-        nameless = taxonomy.path(int(np.flatnonzero(~means.any(axis=1))[0]))
-        raise RamifyError(f"{by.name} knows no word of {nameless!r}, nor of what lies below it: describe it")
+        below = _mean(means[taxonomy.descendants(number)])
+        means[number] = means[parent] if parent >= 0 else below if below.any() else everything
     return NameVectors.of(taxonomy, means, shared=True), [taxonomy.path(number) for number in unknown]
 
 

@@ -61,8 +61,8 @@ def read_names(store: Store, templates: Sequence[str] | None = None) -> ReadName
         vectors.check(contents.taxonomy, width)
     except RamifyError as error:
         return ReadNames(None, f"left out, {error}")
-    like = f"; of {len(unknown)} it knows no word, they stand with their parents ({_some(unknown)})" if unknown else ""
-    return ReadNames(vectors, f"{len(contents.taxonomy)} concepts read by {used}, {_space(vectors)}{like}")
+    but = f"; it knows no word of {len(unknown)} ({_some(unknown)})" if unknown else ""
+    return ReadNames(vectors, f"{len(contents.taxonomy)} concepts read by {used}, {_space(vectors)}{but}")
 
 
 def give_names(store: Store, source: Any, *, other_space: bool = False) -> int:
