@@ -157,6 +157,16 @@ def test_words_go_from_a_table_to_a_model(here):
     assert run("predict", "pets", "--out", "out.csv").startswith("Wrote 27 of 27 rows")
 
 
+@pytest.mark.skipif(not words_installed(), reason="the extra words is not installed: pip install 'ramify[words]'")
+def test_texts_are_embedded_by_words_where_they_are_installed(here, monkeypatch):
+    monkeypatch.setattr("ramify.embed.words_installed", words_installed)
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    assert run("add", "pets", "items.csv", "--ignore", "page").endswith("with features by words.\n")
+    run("init", "other", "--taxonomy", "taxonomy.yaml")
+    printed = run("add", "other", "items.csv", "--ignore", "page", "--embed", "text")
+    assert printed.endswith("with features by text.\n")
+
+
 def test_in_a_notebook(here):
     pets = ramify.Project.create("pets", {"animal": ["cat", "dog"]}, templates=["a {}"])
     texts = ["a cat that purrs", "a dog that barks", "the dog barks", "one more cat", "an animal"]

@@ -83,7 +83,7 @@ def add(
         str | None,
         typer.Option(
             help="text, words, pictures, or sentence-transformers:NAME_OR_FOLDER.",
-            show_default="as the project does; at first text or pictures, as there are",
+            show_default="as the project does; at first words (if installed), text or pictures",
         ),
     ] = None,
     images: Images = None,

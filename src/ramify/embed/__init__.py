@@ -4,9 +4,21 @@ from pathlib import Path
 
 from ramify.embed.base import Embedder, Floats, embed
 from ramify.embed.pictures import FEATURES, PictureEmbedder, embed_pictures
+from ramify.embed.words import WordEmbedder, words_installed
 from ramify.errors import RamifyError
 
-__all__ = ["FEATURES", "Embedder", "Floats", "embed", "embed_pictures", "embedder"]
+__all__ = ["FEATURES", "Embedder", "Floats", "default_embedder", "embed", "embed_pictures", "embedder"]
+
+
+def default_embedder(*, texts: bool) -> str:
+    """What items are embedded by where nobody says it: for texts ``words``, where that extra is there, or ``text``.
+
+    >>> default_embedder(texts=False)
+    'pictures'
+    """
+    if not texts:
+        return "pictures"
+    return "words" if words_installed() else "text"
 
 
 def embedder(name: str, folder: Path | None = None) -> Embedder:
@@ -28,8 +40,6 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
 
         return TextEmbedder() if folder is None else TextEmbedder.load(folder)
     if name == "words":
-        from ramify.embed.words import WordEmbedder
-
         return WordEmbedder()
     if kind == "sentence-transformers" and model:
         from ramify.embed.sentence import SentenceEmbedder

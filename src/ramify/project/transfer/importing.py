@@ -154,7 +154,8 @@ def prepare(
     """Read, check and embed the items of a table or a folder of pictures, without adding them.
 
     Features are given, as an array or an .npy file with a row for each item, or made by the embedder that ``embed``
-    names; by default the one the project uses, or else ``text`` or ``pictures``, as the items have one or the other.
+    names; by default the one the project uses, or else ``words`` (where that extra is installed), ``text`` or
+    ``pictures``, as the items have texts or pictures.
     With ``new`` all are embedded, also those that are in the project.
     """
     in_file = isinstance(source, str | Path)
