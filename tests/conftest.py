@@ -23,6 +23,12 @@ def real_bundle():
     return path
 
 
+@pytest.fixture(autouse=True)
+def plain_texts(monkeypatch):
+    """Texts are embedded as ``text`` where a test says nothing else, whether the extra ``words`` is there or not."""
+    monkeypatch.setattr("ramify.embed.words_installed", lambda: False)
+
+
 @pytest.fixture(scope="session")
 def browser():
     """A real browser, for the tests of the page."""

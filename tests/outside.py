@@ -19,7 +19,7 @@ class Nearest(Learner):
     k: int = 3
     """Neighbours that are looked at."""
 
-    def fit(self, X, labels, *, validation=None, truth=None):  # noqa: N803
+    def fit(self, X, labels, *, names=None, validation=None, truth=None):  # noqa: N803
         features = self._start(X, labels)
         self.inputs_ = self.inputs(features).cpu().numpy()
         self.states_ = labels.states()

@@ -91,7 +91,10 @@ def test_from_a_csv_to_fine_labels(here):
     assert {"items 60", "answers 0", "model none yet", "animal 30 30 0", "cat 7 37 16"} <= set(shown)
 
     # A hundred steps are enough for texts as plain as these.
-    assert run("train", "pets", "--set", "steps=100") == "The project's model is now number 1.\n"
+    assert run("train", "pets", "--set", "steps=100") == (
+        "Names: left out, text knows no word of any concept: describe them in the taxonomy.\n"
+        "The project's model is now number 1.\n"
+    )
     assert "number 1, refine" in run("status", "pets")
     assert "which of these?" in run("suggest", "pets", "-n", 3)
     assert "concept?" in run("suggest", "pets", "-n", 3, "--single")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ramify.version import __version__
 
 if TYPE_CHECKING:
-    from ramify.data import Benchmark, Dataset, benchmark
+    from ramify.data import Benchmark, Dataset, NameVectors, benchmark
     from ramify.errors import RamifyError
     from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
     from ramify.learners import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ramify.taxonomy import Taxonomy
 
 _HOME = {
-    **dict.fromkeys(["Benchmark", "Dataset", "benchmark"], "ramify.data"),
+    **dict.fromkeys(["Benchmark", "Dataset", "NameVectors", "benchmark"], "ramify.data"),
     **dict.fromkeys(["IRRELEVANT", "RELEVANT", "UNKNOWN", "Labels", "Source"], "ramify.labels"),
     **dict.fromkeys(["LEML", "AllLabels", "CoarsePrior", "Factored", "FullySupervised"], "ramify.learners"),
     **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
@@ -58,6 +58,7 @@ __all__ = [
     "FullySupervised",
     "Labels",
     "LookAhead",
+    "NameVectors",
     "NoisyOr",
     "OneClass",
     "Project",

@@ -103,6 +103,44 @@ def _check_depth(concepts: Sequence[Concept]) -> None:
             raise RamifyError(TOO_DEEP)
 
 
+def check_template(template: object) -> str:
+    """A text that the names of concepts are put into.
+
+    >>> check_template("a photo of a {}")
+    'a photo of a {}'
+    >>> check_template("a photo")
+    Traceback (most recent call last):
+    ...
+    ramify.errors.RamifyError: the template 'a photo' has no {} where the concept's name goes: add it
+    """
+    if not isinstance(template, str):
+        raise RamifyError(f"a template is text with {{}} where the concept's name goes, not {_kind(template)}")
+    if "{}" not in template:
+        raise RamifyError(f"the template {template!r} has no {{}} where the concept's name goes: add it")
+    return template
+
+
+def take_templates(tree: Any) -> tuple[Any, list[str] | None]:
+    """What a taxonomy file holds without its templates, and these: a list at its top called ``templates``.
+
+    Everything else of that name is a concept.
+
+    >>> take_templates({"templates": ["a photo of a {}"], "animal": ["cat"]})
+    ({'animal': ['cat']}, ['a photo of a {}'])
+    >>> take_templates({"templates": {"children": ["invoice", "letter"]}})[1] is None
+    True
+    """
+    if not isinstance(tree, Mapping) or not isinstance(tree.get("templates"), list):
+        return tree, None
+    try:
+        templates = [check_template(template) for template in tree["templates"]]
+    except RamifyError as error:
+        raise RamifyError(
+            f"{error}; or, if templates is a concept here, list its finer ones as templates: {{children: [...]}}"
+        ) from None
+    return {name: body for name, body in tree.items() if name != "templates"}, templates
+
+
 def parse(tree: object) -> tuple[list[Concept], list[int]]:
     """The concepts of a nested mapping in the order of their numbers, and their ranks in reading order."""
     if not isinstance(tree, Mapping):

@@ -1,6 +1,6 @@
 """Project: a project folder's whole life in Python, for notebooks and scripts; the command line does the same."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,14 +45,20 @@ class Project:
         Store(self.folder).close()  # refuses what is none
 
     @classmethod
-    def create(cls, folder: str | Path, taxonomy: Taxonomy | Mapping[str, Any] | str | Path) -> "Project":
-        """Start a project with the concepts of a taxonomy, a mapping or a file."""
-        from ramify.project.store.store import Store
+    def create(
+        cls,
+        folder: str | Path,
+        taxonomy: Taxonomy | Mapping[str, Any] | str | Path,
+        *,
+        templates: Iterable[str] | None = None,
+    ) -> "Project":
+        """Start a project with the concepts of a taxonomy, a mapping or a file.
 
-        if isinstance(taxonomy, str | Path):
-            taxonomy = Taxonomy.load(taxonomy)
-        concepts = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy(taxonomy)
-        Store.create(folder, concepts).close()
+        ``templates`` are what the names of concepts are put into when they are read, such as "a photo of a {}".
+        """
+        from ramify.project.transfer.importing import init
+
+        init(folder, taxonomy, templates).close()
         return cls(folder)
 
     def add(self, table: Any, *, features: Any = None, embed: str | None = None, **layout: Any) -> "Added":
@@ -69,17 +75,36 @@ class Project:
         with Store(self.folder) as store:
             return add(store, table, features=features, embed=embed, layout=_made(Layout, layout), **reading)
 
-    def train(self, learner: str | None = None, *, verbose: bool = False, **parameters: Any) -> int:
+    def names(self, source: Any, *, other_space: bool = False) -> int:
+        """Give the vectors of all concepts' names: an .npz file, or a mapping of concepts to vectors; returns how many.
+
+        They lie in the space of the features where they are as wide, unless ``other_space`` says that they do not.
+        """
+        from ramify.project.store.store import Store
+        from ramify.project.transfer.names import give_names
+
+        with Store(self.folder) as store:
+            return give_names(store, source, other_space=other_space)
+
+    def train(
+        self,
+        learner: str | None = None,
+        *,
+        templates: Iterable[str] | None = None,
+        verbose: bool = False,
+        **parameters: Any,
+    ) -> int:
         """Train a new model on everything that is known; returns its number.
 
-        A learner and its parameters hold from now on; by default they stay as they were, at first ``refine``.
+        A learner, its parameters and templates of names hold from now on; by default they stay as they were, at first
+        ``refine``.
         """
         from ramify.progress import showing
         from ramify.project.live.training import train
         from ramify.project.store.store import Store
 
         with Store(self.folder) as store, showing(verbose) as report:
-            return train(store, learner=learner, parameters=parameters, report=report)
+            return train(store, learner=learner, parameters=parameters, templates=templates, report=report)
 
     def suggest(
         self, n: int = 20, *, annotator: str = "notebook", single: bool = False, strategy: str = "expected-gain"

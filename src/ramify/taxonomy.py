@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, read_file
+from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, read_file, take_templates
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 
@@ -92,10 +92,11 @@ class Taxonomy:
     def load(cls, path: str | Path) -> "Taxonomy":
         """Read a YAML or JSON file: a nested mapping, where a concept may state its description, aliases, exhaustive.
 
-        Besides those keys (and ``children``, for concepts whose names are keys), every key is a finer concept.
+        Besides those keys (and ``children``, for concepts whose names are keys), every key is a finer concept; but a
+        list called ``templates`` at the top says how names are read (``ramify.embed.names``), and is left out here.
         """
         try:
-            return cls(read_file(Path(path)))
+            return cls(take_templates(read_file(Path(path)))[0])
         except RamifyError as error:
             raise RamifyError(f"{path}: {error}") from None
 

@@ -13,7 +13,7 @@ import torch
 from sklearn.base import clone
 
 from ramify.checks.data import TAXONOMY, data
-from ramify.data import Dataset
+from ramify.data import Dataset, NameVectors
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import Learner, load
@@ -164,6 +164,17 @@ def check_validation(learner: Learner) -> None:
     part = Dataset(data(n_items=30, warm=30)[1], data(n_items=30)[0])
     model = clone(learner).fit(features, labels, validation=part, truth=data(warm=60)[1])
     assert np.isfinite(model.predict_proba(features)).all()
+
+
+def check_names(learner: Learner) -> None:
+    """``fit`` takes vectors of the concepts' names, in any space; a learner without use for them ignores them."""
+    features, labels = data()
+    without = fitted(learner, random_state=1)
+    for width, shared in ((features.shape[1], True), (3, False)):
+        vectors = np.random.default_rng(0).normal(size=(len(TAXONOMY), width)).astype(np.float32)
+        model = clone(learner).set_params(random_state=1).fit(features, labels, names=NameVectors(vectors, shared))
+        assert np.isfinite(model.predict_proba(features)).all()
+        assert learner.uses_names or _same(model, without)
 
 
 # -- features of other kinds -------------------------------------------------------------------------------------------
@@ -340,6 +351,7 @@ LEARNER_CHECKS: tuple[Callable[[Learner], None], ...] = (
     check_more_labels,
     check_learning_at_once,
     check_validation,
+    check_names,
     check_sparse_features,
     check_mapped_features,
     check_single_concept,

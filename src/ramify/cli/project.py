@@ -21,6 +21,13 @@ StrategyName = Annotated[
     str,
     typer.Option("--strategy", help="Who chooses the questions: expected-gain, uncertainty, ... or module:Class."),
 ]
+Templates = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="How names are read, such as 'a photo of a {}'; several times if needed.",
+        show_default="those of the taxonomy file, or the embedder's own",
+    ),
+]
 LISTED = 10  # items that cannot be read, printed
 
 # How a table of items is read: the same for add and predict.
@@ -54,11 +61,12 @@ SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave o
 def init(
     folder: Folder,
     taxonomy: Annotated[Path, typer.Option(help="A .yaml or .json file of concepts.")],
+    template: Templates = None,
 ) -> None:
     """Start a project: a new folder with the concepts of a taxonomy."""
     from ramify.project.transfer.importing import init as start
 
-    with start(folder, taxonomy) as store:
+    with start(folder, taxonomy, template or None) as store:
         print(store.taxonomy)
     print(f"\nThe project is in {folder}. Next: ramify add {folder} items.csv")
 
@@ -73,8 +81,8 @@ def add(
     embed: Annotated[
         str | None,
         typer.Option(
-            help="text, pictures, or sentence-transformers:NAME_OR_FOLDER.",
-            show_default="as the project does; at first text or pictures, as there are",
+            help="text, words, pictures, or sentence-transformers:NAME_OR_FOLDER.",
+            show_default="as the project does; at first words (if installed), text or pictures",
         ),
     ] = None,
     images: Images = None,
@@ -136,6 +144,7 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner; several times if needed."),
     ] = None,
+    template: Templates = None,
 ) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
     from ramify.project.store.store import Store
@@ -145,7 +154,10 @@ def train(
         store.trainings.check_free()  # before torch is loaded
         from ramify.project.live.training import train as train_model
 
-        version = train_model(store, learner=learner, parameters=parameters, report=shown)
+        version = train_model(
+            store, learner=learner, parameters=parameters, templates=template or None, report=shown
+        )
+        print(f"Names: {(store.model_facts() or {})['note']}.")
     print(f"The project's model is now number {version}.")
 
 

@@ -45,6 +45,8 @@ def _facts(status: "Status") -> list[tuple[str, str]]:
         ("open", f"{status.unknown} entries are unknown"),
         ("model", f"number {model.version}, {model.learner}, {_when(model.at)}" if model else "none yet"),
     ]
+    if model and model.names:
+        facts.append(("names", model.names))
     if training and training.running:
         facts.append(("training", f"since {_when(training.since)}{_how_far(training)}"))
     elif training and training.error:

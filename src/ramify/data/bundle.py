@@ -8,6 +8,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ramify.data.features import as_features
+from ramify.data.name_vectors import NameVectors
 from ramify.errors import RamifyError
 from ramify.files import read_npz, write_npz
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
@@ -18,9 +19,10 @@ def read_bundle(path: Path, exhaustive: bool) -> dict[str, Any]:
     """The parts of a Dataset from a bundle.
 
     Needed are ``Y`` (items x fine, 0/1), ``fine`` and ``coarse`` names and ``parent`` (the place of each fine
-    concept's parent among the coarse); ``X``, ``split`` and ``ids`` may be missing. Coarse labels are not stored.
+    concept's parent among the coarse); ``X``, ``split`` and ``ids`` may be missing, and so may the name vectors ``V``
+    and ``Vc``, both of them. Coarse labels are not stored.
     """
-    arrays = read_npz(path, ("Y", "fine", "coarse", "parent"), ("X", "split", "ids"))
+    arrays = read_npz(path, ("Y", "fine", "coarse", "parent"), ("X", "split", "ids", "V", "Vc"))
     truth, parent = arrays["Y"], arrays["parent"]
     fine, coarse = as_names(arrays["fine"], "fine"), as_names(arrays["coarse"], "coarse")
     n_fine, n_coarse = len(fine), len(coarse)
@@ -42,7 +44,28 @@ def read_bundle(path: Path, exhaustive: bool) -> dict[str, Any]:
 
     labels = known_labels(taxonomy, truth)
     features = as_features(arrays["X"]) if "X" in arrays else None
-    return {"labels": labels, "features": features, "ids": arrays.get("ids"), "split": arrays.get("split")}
+    named = _name_vectors(taxonomy, arrays.get("V"), arrays.get("Vc"), features)
+    ids, split = arrays.get("ids"), arrays.get("split")
+    return {"labels": labels, "features": features, "ids": ids, "split": split, "name_vectors": named}
+
+
+def _name_vectors(
+    taxonomy: Taxonomy, fine: NDArray[Any] | None, coarse: NDArray[Any] | None, features: Any
+) -> NameVectors | None:
+    """The two arrays as one; they lie in the space of the features where they are as wide."""
+    if fine is None and coarse is None:
+        return None
+    if fine is None or coarse is None:
+        one, other = ("V", "Vc") if coarse is None else ("Vc", "V")
+        raise RamifyError(f"{one} without {other}: name vectors are given for fine and coarse concepts, or for none")
+    counts = len(taxonomy.leaves), len(taxonomy.roots)
+    if fine.ndim != 2 or coarse.ndim != 2 or (len(fine), len(coarse)) != counts or fine.shape[1] != coarse.shape[1]:
+        raise RamifyError(
+            f"V has the shape {fine.shape} and Vc {coarse.shape} for {counts[0]} fine and {counts[1]} coarse concepts: "
+            f"they must be ({counts[0]}, width) and ({counts[1]}, width)"
+        )
+    shared = features is not None and features.shape[1] == fine.shape[1]
+    return NameVectors.of(taxonomy, np.concatenate([fine, coarse]), shared=shared)
 
 
 def as_names(values: Any, what: str) -> NDArray[np.str_]:
@@ -81,7 +104,12 @@ def known_labels(taxonomy: Taxonomy, truth: NDArray[Any]) -> Labels:
 
 
 def write_bundle(
-    path: Path, labels: Labels, features: Any, ids: NDArray[np.str_], split: NDArray[np.uint8] | None
+    path: Path,
+    labels: Labels,
+    features: Any,
+    ids: NDArray[np.str_],
+    split: NDArray[np.uint8] | None,
+    names: NameVectors | None = None,
 ) -> None:
     """Write a bundle, where a bundle can hold these labels."""
     taxonomy = labels.taxonomy
@@ -110,6 +138,14 @@ def write_bundle(
         "parent": parent,
         "ids": ids,
     }
+    if names is not None:
+        as_wide = features is not None and features.shape[1] == names.vectors.shape[1]
+        if as_wide != names.shared:
+            raise RamifyError(
+                "a bundle takes name vectors to lie in the space of the features exactly where they are as wide, "
+                f"which is not so here: {elsewhere}"
+            )
+        arrays |= {"V": names.vectors[taxonomy.leaves], "Vc": names.vectors[taxonomy.roots]}
     if split is not None:
         arrays["split"] = split
     if features is not None:

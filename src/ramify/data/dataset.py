@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ramify.data.bundle import as_names, read_bundle, write_bundle
 from ramify.data.features import as_features
+from ramify.data.name_vectors import NameVectors
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles
+from ramify.files import disk_troubles, read_npz, write_npz
 from ramify.labels import Labels, as_labels
 from ramify.taxonomy import Index
 
@@ -44,6 +45,8 @@ class Dataset:
     """The text or the picture's path of every item, where there is one to show."""
     split: NDArray[np.uint8] | None = None
     """0 train, 1 dev, 2 test, where the data come with a split."""
+    name_vectors: NameVectors | None = None
+    """Vectors for the names of all concepts, where there are any."""
 
     def __post_init__(self) -> None:
         n_items = len(as_labels(self.labels))
@@ -54,6 +57,8 @@ class Dataset:
             put(self, "features", as_features(self.features, check=not isinstance(self.features, np.memmap)))
         if self.split is not None:
             put(self, "split", _marks(self.split))
+        if self.name_vectors is not None:
+            _check_names(self.name_vectors, self.labels, self.features)
         parts = {"features": self.features, "ids": self.ids, "payloads": self.payload, "split marks": self.split}
         for name, part in parts.items():
             count = n_items if part is None else part.shape[0] if hasattr(part, "shape") else len(part)
@@ -75,10 +80,11 @@ class Dataset:
             self.ids[chosen],
             None if self.payload is None else [self.payload[item] for item in chosen],
             None if self.split is None else self.split[chosen],
+            self.name_vectors,
         )
 
     def with_labels(self, labels: Labels) -> "Dataset":
-        """The same items with other labels."""
+        """The same items with other labels, of as many concepts where these have name vectors."""
         return replace(self, labels=labels)
 
     # -- files -------------------------------------------------------------------------------------------------------
@@ -115,7 +121,7 @@ class Dataset:
         if path.suffix == ".npz":
             if self.payload is not None:
                 raise RamifyError("a bundle cannot hold texts or picture paths: save it as a folder instead")
-            write_bundle(path, self.labels, self.features, self.ids, self.split)
+            write_bundle(path, self.labels, self.features, self.ids, self.split, self.name_vectors)
             return
         if path.exists() and not (path / "dataset.json").is_file() and any(path.iterdir() if path.is_dir() else [path]):
             raise RamifyError(f"{path} holds something else: give a new folder, or one that Ramify saved")
@@ -148,6 +154,9 @@ class Dataset:
             (folder / "payload.json").write_text(
                 json.dumps([str(text) for text in self.payload], ensure_ascii=False), encoding="utf-8"
             )
+        if self.name_vectors is not None:
+            names = self.name_vectors
+            write_npz(folder / "name_vectors.npz", {"vectors": names.vectors, "shared": np.array(names.shared)})
         (folder / "dataset.json").write_text(json.dumps({"format": FORMAT, "items": len(self)}) + "\n")
 
     @classmethod
@@ -164,18 +173,25 @@ class Dataset:
                 features = np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False)
             elif (folder / "features.npz").exists():
                 features = scipy.sparse.csr_array(scipy.sparse.load_npz(folder / "features.npz"))
-            payload, split = folder / "payload.json", folder / "split.npy"
+            payload, split, names = (folder / name for name in ("payload.json", "split.npy", "name_vectors.npz"))
             return cls(
                 Labels.load(folder / "labels.npz"),
                 features,
                 np.load(folder / "ids.npy", allow_pickle=False),
                 list(json.loads(payload.read_text(encoding="utf-8"))) if payload.exists() else None,
                 np.load(split, allow_pickle=False) if split.exists() else None,
+                NameVectors(**read_npz(names, ("vectors", "shared"))) if names.exists() else None,  # type: ignore[arg-type]
             )
         except RamifyError as error:
             raise error if str(error).startswith(str(folder)) else RamifyError(f"{folder}: {error}") from None
         except Exception as error:  # a cut-off .npy, .npz or .json raises many kinds
             raise RamifyError(f"{folder}: a file of this data set is damaged ({error}): copy it again") from None
+
+
+def _check_names(names: Any, labels: Labels, features: Any) -> None:
+    if not isinstance(names, NameVectors):
+        raise RamifyError(f"name vectors are a ramify.NameVectors, not {type(names).__name__}: build it from them")
+    names.check(labels.taxonomy, None if features is None else features.shape[1])
 
 
 def _marks(split: Any) -> NDArray[np.uint8]:

@@ -4,9 +4,21 @@ from pathlib import Path
 
 from ramify.embed.base import Embedder, Floats, embed
 from ramify.embed.pictures import FEATURES, PictureEmbedder, embed_pictures
+from ramify.embed.words import WordEmbedder, words_installed
 from ramify.errors import RamifyError
 
-__all__ = ["FEATURES", "Embedder", "Floats", "embed", "embed_pictures", "embedder"]
+__all__ = ["FEATURES", "Embedder", "Floats", "default_embedder", "embed", "embed_pictures", "embedder"]
+
+
+def default_embedder(*, texts: bool) -> str:
+    """What items are embedded by where nobody says it: for texts ``words``, where that extra is there, or ``text``.
+
+    >>> default_embedder(texts=False)
+    'pictures'
+    """
+    if not texts:
+        return "pictures"
+    return "words" if words_installed() else "text"
 
 
 def embedder(name: str, folder: Path | None = None) -> Embedder:
@@ -17,7 +29,7 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
     >>> embedder("nothing")
     Traceback (most recent call last):
     ...
-    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, pictures or
+    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, words, pictures or
         sentence-transformers:NAME_OR_FOLDER
     """
     kind, _, model = name.partition(":")
@@ -27,8 +39,12 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
         from ramify.embed.text import TextEmbedder
 
         return TextEmbedder() if folder is None else TextEmbedder.load(folder)
+    if name == "words":
+        return WordEmbedder()
     if kind == "sentence-transformers" and model:
         from ramify.embed.sentence import SentenceEmbedder
 
         return SentenceEmbedder(model)
-    raise RamifyError(f"there is no embedder {name!r}: choose text, pictures or sentence-transformers:NAME_OR_FOLDER")
+    raise RamifyError(
+        f"there is no embedder {name!r}: choose text, words, pictures or sentence-transformers:NAME_OR_FOLDER"
+    )

@@ -26,6 +26,10 @@ class Embedder(Protocol):
     """How many are embedded at once."""
     fits: bool
     """Whether it learns from the first items."""
+    reads_names: bool
+    """Whether it reads texts, such as the names of concepts, into the space of the items."""
+    templates: tuple[str, ...]
+    """What names are put into, besides standing alone, where the user says nothing else: texts with ``{}``."""
 
     def fit(self, values: Sequence[str]) -> None:
         """Learn from the first items, or at least make sure that the embedder can be used."""
@@ -38,6 +42,9 @@ class Embedder(Protocol):
 
     def rows(self, values: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """A row for each input that can be read, in order, and for each other one (by its place) why it cannot."""
+
+    def names(self, texts: Sequence[str]) -> Floats:
+        """A row for each text, in the space of the items; only where it reads names."""
 
     def save(self, folder: Path) -> None:
         """Write what later items need, if anything."""

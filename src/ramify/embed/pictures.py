@@ -30,6 +30,8 @@ class PictureEmbedder:
     """Embeds the files of pictures, turned as the camera was held."""
 
     name, reads, batch, fits = "pictures", "picture", 64, False
+    reads_names = False
+    templates: tuple[str, ...] = ()
 
     def fit(self, values: Sequence[str]) -> None:
         """Nothing is fitted."""
@@ -60,6 +62,10 @@ class PictureEmbedder:
             except Exception:  # a damaged file makes decoders raise many kinds
                 wrong[place] = "this is not a whole picture of a kind that can be read"
         return (np.stack(rows) if rows else np.empty((0, FEATURES), np.float32)), wrong
+
+    def names(self, texts: Sequence[str]) -> Floats:
+        """It knows pictures only."""
+        raise NotImplementedError
 
     def save(self, folder: Path) -> None:
         """There is nothing to write."""

@@ -17,6 +17,8 @@ class SentenceEmbedder:
     """A model by its name, which may be downloaded once, or by the folder that holds it, which needs no network."""
 
     reads, batch, fits = "text", 256, False
+    reads_names = True
+    templates: tuple[str, ...] = ("This is about {}.",)
 
     def __init__(self, model: str) -> None:
         self.model = str(Path(model).resolve()) if Path(model).is_dir() else model
@@ -57,6 +59,10 @@ class SentenceEmbedder:
         """What the model makes of each text."""
         rows = self._loaded.encode(list(values), batch_size=32, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(rows, np.float32), {}
+
+    def names(self, texts: Sequence[str]) -> Floats:
+        """Names are texts."""
+        return self.rows(texts)[0]
 
     def save(self, folder: Path) -> None:
         """The model stays where it is."""

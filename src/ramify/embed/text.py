@@ -36,6 +36,8 @@ class TextEmbedder:
     """
 
     name, reads, batch, fits = "text", "text", 4096, True
+    reads_names = True
+    templates: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._hash = HashingVectorizer(
@@ -87,6 +89,10 @@ class TextEmbedder:
         """The features of each text; one without any known word is zero."""
         weighted = self._weighted(self._hash.transform(values))
         return np.asarray(weighted @ self._parts["directions"], np.float32), {}
+
+    def names(self, texts: Sequence[str]) -> Floats:
+        """Names are texts; one without any known word is zero."""
+        return self.rows(texts)[0]
 
     def save(self, folder: Path) -> None:
         """Write what was learned."""

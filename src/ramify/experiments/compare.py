@@ -82,6 +82,8 @@ def compare(
     check_folder(out)
     data = data_of(source, exhaustive)
     settings = {"data": fingerprint(data.features, data.labels, data.split), "epochs": epochs, "exhaustive": exhaustive}
+    if data.name_vectors is not None:
+        settings["names"] = data.name_vectors.fingerprint()
     out.mkdir(parents=True, exist_ok=True)
     source = for_workers(source, exhaustive, out)
 
@@ -129,7 +131,13 @@ def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> 
     learner = make_learner(cell.learner, cell.warm, cell.seed, epochs, memory)
     labels = drawn.answers if cell.learner == "all-labels" else drawn.train.labels
     start = time.perf_counter()
-    learner.fit(drawn.train.features, labels, validation=drawn.validation, truth=drawn.answers)
+    learner.fit(
+        drawn.train.features,
+        labels,
+        names=drawn.train.name_vectors,
+        validation=drawn.validation,
+        truth=drawn.answers,
+    )
     seconds = time.perf_counter() - start
     truth, scores = drawn.test.labels.states(), learner.predict_proba(drawn.test.features)
     result: dict[str, Any] = {"learner": cell.learner, "ratio": cell.ratio, "warm": cell.warm, "seed": cell.seed}
@@ -160,9 +168,13 @@ def _kept(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _all_settings(settings: dict[str, Any], cell: Cell) -> dict[str, Any]:
-    """What a kept result must agree on, the learner's parameters included: other defaults are another experiment."""
+    """What a kept result must agree on, the learner's parameters included: other defaults are another experiment.
+
+    Names count only where the learner uses them, so that results computed before data had any are still found.
+    """
     learner = make_learner(cell.learner, cell.warm, cell.seed, settings["epochs"], Path())
-    everything: dict[str, Any] = json.loads(json.dumps({**settings, "parameters": learner.get_params(deep=False)}))
+    used = {key: value for key, value in settings.items() if key != "names" or learner.uses_names}
+    everything: dict[str, Any] = json.loads(json.dumps({**used, "parameters": learner.get_params(deep=False)}))
     return everything
 
 

@@ -176,12 +176,14 @@ def _check_settings(planned: Plan, out: Path) -> None:
         "data": fingerprint(data.features, data.labels, data.split),
         **{name: getattr(planned, name) for name in named},
     }
+    names = data.name_vectors if common.kind_of(planned.learner).uses_names else None
+    settings["names"] = None if names is None else names.fingerprint()
     path = out / "settings.json"
     if path.exists() and any((out / "runs").glob("*")):
         kept = json.loads(path.read_text(encoding="utf-8"))
         for name, value in settings.items():
-            if kept[name] != value:
-                other = "other data" if name == "data" else f"{name} {kept[name]}, not {value}"
+            if kept.get(name) != value:
+                other = f"other {name}" if name in ("data", "names") else f"{name} {kept[name]}, not {value}"
                 raise RamifyError(f"{out} holds runs with {other}: give the same settings, or another --out")
     out.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator
 
-from ramify.data import Dataset
+from ramify.data import Dataset, NameVectors
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.files import whole_file
@@ -58,6 +58,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     """How the command line calls this learner."""
     learns_at_once: ClassVar[bool] = False
     """Whether ``partial_fit(X, labels, items=changed)`` takes in an answer exactly and in milliseconds."""
+    uses_names: ClassVar[bool] = False
+    """Whether ``fit`` learns from the vectors of the concepts' names; else it ignores them."""
 
     @classmethod
     def qualified_name(cls) -> str:
@@ -72,11 +74,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         X: Any,  # noqa: N803
         labels: Labels,
         *,
+        names: NameVectors | None = None,
         validation: Dataset | None = None,
         truth: Labels | None = None,
     ) -> Self:
         """Learn from features and labels of the same items.
 
+        ``names`` are vectors of the concepts' names, for learners that use them (``uses_names``); others ignore them.
         ``validation`` is what to stop early on, for learners that do; ``truth`` (all labels) is only ever reported on.
         """
         raise NotImplementedError

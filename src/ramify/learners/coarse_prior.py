@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ramify.data import Dataset
+from ramify.data import Dataset, NameVectors
 from ramify.labels import Labels
 from ramify.learners.coarse_learner import CoarseLearner
 from ramify.learners.coarse_stage import CoarseStage
@@ -28,6 +28,7 @@ class CoarsePrior(CoarseLearner):
         X: Any,  # noqa: N803
         labels: Labels,
         *,
+        names: NameVectors | None = None,
         validation: Dataset | None = None,
         truth: Labels | None = None,
     ) -> Self:

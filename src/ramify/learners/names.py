@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ramify.data.name_vectors import NameVectors
+from ramify.data import NameVectors
 from ramify.learners.evidence import leading
 from ramify.taxonomy import Index, Taxonomy
 

@@ -10,8 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ramify.data import Dataset
-from ramify.data.name_vectors import NameVectors
+from ramify.data import Dataset, NameVectors
 from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.learners.base import ROWS, Logits
 from ramify.learners.cache import Cache, ToKeep
@@ -57,6 +56,7 @@ class Refine(CoarseLearner):
 
     name: ClassVar[str] = "refine"
     learns_at_once: ClassVar[bool] = True
+    uses_names: ClassVar[bool] = True
     shrinkage: float | None = None
     """Shrinks each concept's own rate towards that of its siblings by so many pseudo-answers; by default the siblings'
     common rate is used alone, which measured as well or better."""
@@ -76,7 +76,10 @@ class Refine(CoarseLearner):
         truth: Labels | None = None,
     ) -> Self:
         """Train both stages; neither needs a validation part. ``names`` teach before any answer does."""
-        features = self._start(X, labels)
+        features = self._matched(X, labels)
+        if names is not None:
+            names.check(labels.taxonomy, features.shape[1])
+        self._start(features, labels)
         self.coarse_ = self._train_coarse(features, labels)
         self.trained_ = np.packbits(labels.states(concepts=self.taxonomy_.roots) >= 0, axis=1)
         self.names_ = self._read_names(features, labels, names) if names is not None and self.use_names else None

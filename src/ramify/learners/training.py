@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
 
-from ramify.data import Dataset
+from ramify.data import Dataset, NameVectors
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 from ramify.labels import Labels, as_labels
@@ -122,6 +122,7 @@ class NetLearner(Learner):
         X: Any,  # noqa: N803
         labels: Labels,
         *,
+        names: NameVectors | None = None,
         validation: Dataset | None = None,
         truth: Labels | None = None,
         callbacks: Iterable[Callback] = (),

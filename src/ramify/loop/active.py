@@ -156,7 +156,7 @@ class ActiveLoop:
             restart = round_ % self.restart_every == 0
             self.learner.go_on(features, self.labels, restart=restart, epochs=self.epochs)
         elif self.learner.can_begin(self.labels):
-            self.learner.fit(features, self.labels)
+            self.learner.fit(features, self.labels, names=self.dataset.name_vectors)
 
     def _measured(self) -> dict[str, float | None]:
         if self.test is None:
@@ -210,9 +210,10 @@ class ActiveLoop:
     def _settings(self) -> dict[str, Any]:
         parameters = {k: v for k, v in self.learner.get_params(deep=False).items() if k not in NOT_SETTINGS}
         own = isinstance(self.oracle, Truth)
-        test = self.test
+        test, names = self.test, self.dataset.name_vectors if self.learner.uses_names else None
         return {
             "data": fingerprint(self.dataset.features, self.dataset.labels),
+            "names": None if names is None else names.fingerprint(),
             "test": None if test is None else fingerprint(test.features, test.labels),
             "learner": [self.learner.name, parameters],
             "strategy": [self.strategy.name, self.strategy.get_params()],

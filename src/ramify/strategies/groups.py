@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.labels import RELEVANT, Labels
+from ramify.labels import IRRELEVANT, Labels
 from ramify.learners.evidence import Evidence, Floats, Looks
 from ramify.noise import noise
 from ramify.strategies.pool import ROWS, Pool

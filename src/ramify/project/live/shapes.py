@@ -269,6 +269,7 @@ class ModelFacts(Shape):
     learner: str | None
     at: float
     estimate: dict[str, float]
+    names: str | None = Field(description="How the names of concepts were read, or why they were not.")
 
 
 class TrainingFacts(Shape):

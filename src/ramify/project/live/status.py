@@ -65,7 +65,11 @@ def read_status(store: Store) -> shapes.Status:
 def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:
     estimate = facts["estimate"] or {}
     return shapes.ModelFacts(
-        version=version or facts["version"], learner=facts["learner"], at=facts["at"], estimate=estimate
+        version=version or facts["version"],
+        learner=facts["learner"],
+        at=facts["at"],
+        estimate=estimate,
+        names=facts["note"],
     )
 
 

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ramify.concepts import check_template
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import Learner
@@ -16,6 +18,7 @@ from ramify.nets import one_thread
 from ramify.progress import Report
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner
+from ramify.project.transfer.names import TEMPLATES, ReadNames, read_names
 
 LOWEST_PRIORITY = 19
 
@@ -32,19 +35,21 @@ def train(
     *,
     learner: str | None = None,
     parameters: dict[str, Any] | None = None,
+    templates: Iterable[str] | None = None,
     report: Report | None = None,
 ) -> int:
     """Train on everything that is known now; the new model is there as a whole or not at all. Returns its version.
 
     The database says that it is being done, and how it ended; how far it is stands in a file, and ``report`` is told
-    as well. A learner and its parameters hold for later trainings
-    too, once this one has succeeded; without a learner, parameters are added to those that hold already.
+    as well. A learner, its parameters and the templates of names hold for later trainings too, once this one has
+    succeeded; without a learner, parameters are added to those that hold already.
     """
+    filled = None if templates is None else [check_template(template) for template in templates]
     name = learner or store.setting("learner", "refine")
     settings = {**({} if learner else store.setting("parameters", {})), **(parameters or {})}
     with store.trainings.begin() as note, one_thread():
         try:
-            version = _train(store, make_learner(name, **settings), partial(_tell, note, report))
+            version = _train(store, make_learner(name, **settings), filled, partial(_tell, note, report))
         except (TypeError, ValueError, RuntimeError) as error:
             if isinstance(error, RamifyError) or not parameters:  # what held before is not to blame
                 raise
@@ -54,23 +59,28 @@ def train(
             ) from None
     if learner or parameters:
         choose_learner(store, name, settings)
+    if filled is not None:
+        store.set_setting(TEMPLATES, filled)
     return version
 
 
-def _train(store: Store, learner: Learner, report: Report) -> int:
+def _train(store: Store, learner: Learner, templates: list[str] | None, report: Report) -> int:
     features = store.features()
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
     labels = store.labels()
-    learner.watch(report).fit(features, labels)
-    return store.new_model(partial(_write, learner, features, labels, report))
+    names = read_names(store, templates) if learner.uses_names else ReadNames(None, f"not used by {learner.name}")
+    learner.watch(report).fit(features, labels, names=names.vectors)
+    return store.new_model(partial(_write, learner, features, labels, names.said, report))
 
 
-def _write(learner: Learner, features: Any, labels: Labels, report: Report, folder: Path) -> dict[str, Any]:
+def _write(
+    learner: Learner, features: Any, labels: Labels, names: str, report: Report, folder: Path
+) -> dict[str, Any]:
     learner.save(folder / "learner")
     report("all items", 0, len(labels))
     Cache.write(folder, learner.to_cache(features, labels), len(labels), report)
-    return {"learner": learner.name, "estimate": learner.estimate()}
+    return {"learner": learner.name, "estimate": learner.estimate(), "note": names}
 
 
 def _tell(note: Report, report: Report | None, what: str, done: int, total: int) -> None:

@@ -22,9 +22,9 @@ from ramify.project.store.locks import LockedError, locked
 from ramify.project.store.models import KEPT, kept_models
 from ramify.project.store.revisions import sync
 
-DATABASE, MARK = "project.db", "ramify.json"
+DATABASE, MARK, NAMES = "project.db", "ramify.json", "names.npz"
 RESTORING = ".restoring"  # lists what a restore writes, until it is finished
-FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK)
+FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK, NAMES)
 FOLDERS = ("embedder", "models")
 BLOCK = 1 << 20  # bytes copied at once
 
@@ -56,7 +56,8 @@ def _written(folder: Path, database: Database, path: Path) -> bool:
             files, model = _listed(folder, copy)
         try:
             with whole_file(path) as draft:
-                _write(folder, copy, [*files, *_below(folder / "embedder"), *_below(model)], draft)
+                given = [folder / NAMES] if (folder / NAMES).is_file() else []
+                _write(folder, copy, [*files, *given, *_below(folder / "embedder"), *_below(model)], draft)
                 if model is not None and not model.is_dir():  # it was replaced while it was read
                     raise FileNotFoundError(None, None, str(model))
         except FileNotFoundError as error:
@@ -73,7 +74,7 @@ def _written(folder: Path, database: Database, path: Path) -> bool:
 
 STATE = "SELECT (SELECT value FROM meta WHERE key = 'revision'), (SELECT COUNT(*) FROM models)"
 """Changes whenever files are replaced."""
-NAMES = "SELECT value FROM meta WHERE key IN ('features', 'imported') AND value <> 'null'"
+FILE_NAMES = "SELECT value FROM meta WHERE key IN ('features', 'imported') AND value <> 'null'"
 MODELS = f"SELECT version, files FROM models ORDER BY version DESC LIMIT {KEPT}"
 
 
@@ -86,7 +87,7 @@ def _read(database: Path, query: str) -> list[tuple[Any, ...]]:
 def _listed(folder: Path, database: Path) -> tuple[list[Path], Path | None]:
     """The files that a copy of the database names, and the folder of the newest whole model."""
     with intact("the list of files"):
-        files = [folder / json.loads(name) for (name,) in _read(database, NAMES)]
+        files = [folder / json.loads(name) for (name,) in _read(database, FILE_NAMES)]
         models = kept_models(folder / "models", _read(database, MODELS))
     return files, next((model.folder for model in models if model.damage is None), None)
 

@@ -65,8 +65,8 @@ class Store:
     # -- a project's life ----------------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, folder: str | Path, taxonomy: Taxonomy) -> "Store":
-        """Make a new project in a folder that is empty or not there yet."""
+    def create(cls, folder: str | Path, taxonomy: Taxonomy, settings: Mapping[str, Any] | None = None) -> "Store":
+        """Make a new project, with its first settings, in a folder that is empty or not there yet."""
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise RamifyError(f"{place} is a file: give a folder for the project")
@@ -84,6 +84,8 @@ class Store:
                 name_concepts(connection, taxonomy, [taxonomy.path(number) for number in range(len(taxonomy))])
                 for key, value in {"revision": 1, "items": 0, "features": None, "imported": None}.items():
                     put(connection, key, value)
+                for key, value in (settings or {}).items():
+                    put(connection, f"setting {key}", value)
             database.close()
             with whole_file(place / MARK) as draft:
                 draft.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ramify.data.features import as_features
-from ramify.embed import Embedder, Floats, embed, embedder
+from ramify.embed import Embedder, Floats, default_embedder, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, read_npy
@@ -41,7 +41,7 @@ def choose_embedder(
             raise RamifyError(
                 f"the items have {both}: say --embed text, --embed pictures, or give their --features as an .npy file"
             )
-        return embedder(name or ("text" if texts else "pictures"))
+        return embedder(name or default_embedder(texts=texts))
     if used == GIVEN:
         if name is not None:
             raise RamifyError(f"the features of {store.folder} come from files: give --features instead of --embed")

@@ -1,12 +1,14 @@
 """Starting a project and adding items: everything is read, checked and embedded before anything is added."""
 
 import os.path
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ramify.concepts import check_template
 from ramify.embed import Embedder
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
@@ -21,6 +23,7 @@ from ramify.project.transfer.features import (
     given_features,
     keep_embedder,
 )
+from ramify.project.transfer.names import TEMPLATES, file_templates
 from ramify.readers.folder import read_folder
 from ramify.readers.table import Items, Layout, read_items
 from ramify.taxonomy import Index, Taxonomy
@@ -76,8 +79,12 @@ class Added:
     """Items with an empty list of labels."""
 
 
-def init(folder: str | Path, taxonomy: str | Path) -> Store:
-    """Start a project with the concepts of a taxonomy file.
+def init(
+    folder: str | Path, taxonomy: Taxonomy | Mapping[str, Any] | str | Path, templates: Iterable[str] | None = None
+) -> Store:
+    """Start a project with the concepts of a taxonomy, a mapping or a file.
+
+    ``templates`` are what the names of concepts are put into when they are read; else those of the file, if any.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +93,11 @@ def init(folder: str | Path, taxonomy: str | Path) -> Store:
     ...         print(len(store), store.taxonomy.names)
     0 ('cat', 'dog', 'animal')
     """
-    return Store.create(folder, Taxonomy.load(taxonomy))
+    if templates is None and isinstance(taxonomy, str | Path):
+        templates = file_templates(taxonomy)
+    concepts = Taxonomy.load(taxonomy) if isinstance(taxonomy, str | Path) else taxonomy
+    settings = {} if templates is None else {TEMPLATES: [check_template(template) for template in templates]}
+    return Store.create(folder, concepts if isinstance(concepts, Taxonomy) else Taxonomy(concepts), settings)
 
 
 def add(store: Store, source: Any, **options: Any) -> Added:
@@ -143,7 +154,8 @@ def prepare(
     """Read, check and embed the items of a table or a folder of pictures, without adding them.
 
     Features are given, as an array or an .npy file with a row for each item, or made by the embedder that ``embed``
-    names; by default the one the project uses, or else ``text`` or ``pictures``, as the items have one or the other.
+    names; by default the one the project uses, or else ``words`` (where that extra is installed), ``text`` or
+    ``pictures``, as the items have texts or pictures.
     With ``new`` all are embedded, also those that are in the project.
     """
     in_file = isinstance(source, str | Path)
