@@ -10,6 +10,7 @@ import pytest
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
 from ramify.experiments.common import VARIANTS
+from ramify.experiments.runs import run_comparison
 from ramify.experiments.tables import as_markdown, comparison
 from ramify.learners import LEARNERS
 from test_cli import ENVIRONMENT, command, ramify, run_in_process
@@ -96,7 +97,7 @@ def test_other_settings_are_computed_anew(scenes_folder, tmp_path):
 
 def test_every_learner_can_be_compared(scenes_folder, tmp_path, monkeypatch):
     names = [*LEARNERS, *VARIANTS]
-    for name in ("coarse-prior", "refine", "refine-shrunk"):
+    for name in ("coarse-prior", "refine", "refine-shrunk", "refine-nameless"):
         kind, settings = VARIANTS.get(name, (name, {}))
         monkeypatch.setitem(VARIANTS, name, (kind, {**settings, "hidden": (16, 16), "steps": 50}))
     cells = comparing.plan(str(scenes_folder), names, [12], False, 1, True)
@@ -106,12 +107,23 @@ def test_every_learner_can_be_compared(scenes_folder, tmp_path, monkeypatch):
     )
     assert seen == list(range(len(names) + 1))
     assert [result["learner"] for result in results] == names
-    assert len(list((tmp_path / "out" / "memory").iterdir())) == 1  # all three share one coarse stage
+    assert len(list((tmp_path / "out" / "memory").iterdir())) == 1  # all four share one coarse stage
     for result in results:
         assert (result["recovery_f1_loss"] is None) == (result["learner"] == "all-labels")  # nothing was unknown to it
         assert set(result["estimate"]) == ({"p@1", "p@3", "p@5"} if result["learner"].startswith("refine") else set())
         assert 0 < result["p@1"] <= 1
         assert 0 < result["unknown_share"] < 1
+
+
+def test_with_no_fine_label_at_all_those_that_can_begin_are_compared(scenes_folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(VARIANTS, "refine", ("refine", {"hidden": (16,), "steps": 50}))
+    done = run_comparison(
+        str(scenes_folder), ["pseudo-label", "refine"], [0], tmp_path / "out", seeds=1, epochs=1, how="serial"
+    )
+    by_learner = {row["learner"]: row for row in done.summary}
+    assert by_learner["pseudo-label"]["p@1"] is None
+    assert 0 < by_learner["refine"]["p@1"] <= 1
+    assert "| 0 | P@1 |  | **" in done.table.read_text()
 
 
 def test_the_table_marks_the_best_but_never_the_upper_bound():
@@ -134,7 +146,6 @@ def test_the_table_marks_the_best_but_never_the_upper_bound():
         (["--learners", "magic"], "there is no learner 'magic': choose among fully-supervised, leml"),
         (["--warm", ","], "--warm takes numbers separated by commas, not ','"),
         (["--warm", "nan"], "--warm takes numbers separated by commas, not 'nan'"),
-        (["--warm", "0"], "a warm set of 0 leaves no warm item: take a larger one"),
         (["--ratios", "7"], "the ratio log2(M / (M + N)) is at most 0, not 7.0"),
         (["--warm", "1", "--json", "/no/such/folder/r.json"], "/no/such/folder is not a folder: --json needs one"),
         (["--warm", "ten"], "--warm takes numbers separated by commas, not 'ten'"),

@@ -19,6 +19,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pseudo-label-literal": ("pseudo-label", {"warm_weight": 0.0}),
     "pseudo-label-smooth": ("pseudo-label", {"assignment": "smooth"}),
     "refine-shrunk": ("refine", {"shrinkage": 4.0}),
+    "refine-nameless": ("refine", {"use_names": False}),
 }
 """More names of learners, with other settings than their defaults."""
 

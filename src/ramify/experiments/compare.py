@@ -59,10 +59,8 @@ def plan(
     cells = []
     for size in sizes:
         drawn = benchmark(data, ratio=size) if by_ratio else benchmark(data, warm=int(size))
-        if not len(drawn.warm):
-            raise RamifyError(
-                f"{'the ratio' if by_ratio else 'a warm set of'} {size:g} leaves no warm item: take a larger one"
-            )
+        if by_ratio and not len(drawn.warm):
+            raise RamifyError(f"the ratio {size:g} leaves no warm item: take a larger one, or --warm 0 if you mean it")
         ratio = size if by_ratio else None
         cells += [Cell(name, len(drawn.warm), ratio, seed) for name in learners for seed in range(seeds)]
     return cells
@@ -127,9 +125,14 @@ def as_json(source: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> dict[str, Any]:
-    """Train and test one learner on one draw."""
+    """Train and test one learner on one draw; what cannot begin without a fine label has no figures."""
     learner = make_learner(cell.learner, cell.warm, cell.seed, epochs, memory)
     labels = drawn.answers if cell.learner == "all-labels" else drawn.train.labels
+    result: dict[str, Any] = {"learner": cell.learner, "ratio": cell.ratio, "warm": cell.warm, "seed": cell.seed}
+    items, concepts = drawn.train.labels.unknown()
+    result["unknown_share"] = float(drawn.answers.states()[items, concepts].mean()) if len(items) else None
+    if not learner.can_begin(labels):
+        return result | dict.fromkeys(METRICS) | {"history": [], "estimate": {}}
     start = time.perf_counter()
     learner.fit(
         drawn.train.features,
@@ -140,13 +143,10 @@ def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> 
     )
     seconds = time.perf_counter() - start
     truth, scores = drawn.test.labels.states(), learner.predict_proba(drawn.test.features)
-    result: dict[str, Any] = {"learner": cell.learner, "ratio": cell.ratio, "warm": cell.warm, "seed": cell.seed}
     result |= {f"p@{k}": precision_at_k(truth, scores, k) if k <= truth.shape[1] else None for k in (1, 3, 5)}
     result |= {"recovery_f1_loss": _recovery(learner, drawn, labels), "seconds": seconds}
-    items, concepts = drawn.train.labels.unknown()
-    share = float(drawn.answers.states()[items, concepts].mean()) if len(items) else None
     history = getattr(learner, "history_", [])  # of what is trained in epochs
-    return result | {"history": history, "unknown_share": share, "estimate": learner.estimate()}
+    return result | {"history": history, "estimate": learner.estimate()}
 
 
 def _recovery(learner: Learner, drawn: Benchmark, labels: Labels) -> float | None:
