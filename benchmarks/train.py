@@ -25,10 +25,10 @@ from ramify.learners.coarse_stage import CoarseStage
 from ramify.taxonomy import Taxonomy
 
 OLD = {"hidden": (512, 512), "steps": 1500, "batch_size": 256, "lr": 1e-3, "patience": 6, "held_out": 2000}
-ITEMS, TESTED, COARSE, TOPICS, NOISE = 8_000, 2_000, 12, 60, 3.0
+ITEMS, TESTED, COARSE, TOPICS, NOISE = 4_000, 1_000, 12, 60, 8.0
 CHEAPER, WORSE = 3.0, 1.02  # at least so many times; the loss relative to the old one at most
-SHORT = {"steps": 100, "patience": 99}  # to compare threads, it need not be trained to the end
-PREDICTED = 20_000
+SHORT = {"steps": 40, "patience": 99}  # to compare threads, it need not be trained to the end
+PREDICTED = 10_000
 SPIN = "while True: pass"
 
 
