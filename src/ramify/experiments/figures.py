@@ -80,8 +80,8 @@ def learning_content(results: Results, warm: int) -> Content:
     for name, members in _by_learner(results, warm).items():
         if histories := _histories(members, "p@1"):
             content.curves.append(over_seeds(name, histories))
-        else:
-            content.levels.append(Level(f"{name} (test)", float(np.mean([member["p@1"] for member in members]))))
+        elif reached := [member["p@1"] for member in members if member["p@1"] is not None]:
+            content.levels.append(Level(f"{name} (test)", float(np.mean(reached))))
     return content
 
 

@@ -258,6 +258,7 @@ class Refine(CoarseLearner):
     def _uncalibrated(self, coarse: Tensor, given: Tensor, states: Tensor) -> Tensor:
         """Of unknown concepts given all that is known of the item, of known ones given what is known above them."""
         parents = torch.from_numpy(self.taxonomy_.parents).to(coarse.device)
+        coarse, given = coarse.double(), given.double()  # both ways to the same probability must meet
         p = given_known(self._independent(coarse, given), states, self.taxonomy_)
         given_parent = self._given_parent(coarse, given)
         from_above = torch.where(parents >= 0, given_parent * p[:, parents], given_parent)
