@@ -53,15 +53,22 @@ def given_known(independent: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tens
         pairs[concept] = yes, no, total
         relevant[concept] = relevant[concept] * (total / scale).clamp_min(0)
         irrelevant[concept] = irrelevant[concept] * torch.stack([irrelevant[c] for c in children], dim=1).prod(dim=1)
+    known = [torch.where(column >= 0, column.to(independent), torch.nan) for column in states.unbind(dim=1)]
+
+    def settled(concept: int, p: Tensor) -> Tensor:
+        """What is known is certain, however improbable it was."""
+        return torch.where(known[concept].isnan(), p, known[concept])
+
     p: dict[int, Tensor] = {}
     for root in taxonomy.roots.tolist():
         there, not_there = q[root] * relevant[root], (1 - q[root]) * irrelevant[root]
-        p[root] = there / (there + not_there).clamp_min(1e-30)
+        p[root] = settled(root, there / (there + not_there).clamp_min(1e-30))
     for concept in inner:
         yes, no, total = pairs[concept]
         given = (yes * _of_others(yes + no) / total.clamp_min(1e-30)[:, None]).clamp(0, 1)
-        p.update(zip(taxonomy.children(concept).tolist(), (p[concept][:, None] * given).unbind(dim=1), strict=True))
-    return torch.where(states >= 0, states.to(independent), torch.stack([p[n] for n in range(len(q))], dim=1))
+        for child, column in zip(taxonomy.children(concept).tolist(), given.unbind(dim=1), strict=True):
+            p[child] = settled(child, p[concept] * column)
+    return torch.stack([p[n] for n in range(len(q))], dim=1)
 
 
 def _of_others(factors: Tensor) -> Tensor:
