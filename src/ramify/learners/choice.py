@@ -18,6 +18,7 @@ from ramify.learners.ridge import LAMBDAS, Ridge
 Floats = NDArray[np.float64]
 
 PRIOR = 0.03  # the precision of beta around beta0, in units of lambda
+USUAL = 2  # the place of the lambda that a few answers mostly choose
 WORTH = 0.99  # one more feature must lower the left-out error to this part of it
 
 
@@ -101,6 +102,6 @@ def choose(answers: Answers) -> tuple[int, Model]:
         errors[near] = answers.errors(near)
         if errors[near].min() < WORTH * errors[best].min():
             best = near
-    least = errors[best].min()
-    # The largest of the best: with a first answer all are equal but for rounding, which must not choose.
-    return int(np.flatnonzero(errors[best] <= least * (1 + 1e-9) + 1e-12)[-1]), best
+    as_good = np.flatnonzero(errors[best] <= errors[best].min() * (1 + 1e-9) + 1e-12)
+    # With no answer, or a first one, all are equal but for rounding, which must not choose.
+    return int(as_good[np.argmin(np.abs(as_good - USUAL))]), best

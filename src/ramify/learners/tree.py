@@ -53,11 +53,9 @@ def given_known(independent: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tens
         pairs[concept] = yes, no, total
         relevant[concept] = relevant[concept] * (total / scale).clamp_min(0)
         irrelevant[concept] = irrelevant[concept] * torch.stack([irrelevant[c] for c in children], dim=1).prod(dim=1)
-    known = [torch.where(column >= 0, column.to(independent), torch.nan) for column in states.unbind(dim=1)]
-
     def settled(concept: int, p: Tensor) -> Tensor:
         """What is known is certain, however improbable it was."""
-        return torch.where(known[concept].isnan(), p, known[concept])
+        return torch.where(states[:, concept] >= 0, states[:, concept].to(p), p)
 
     p: dict[int, Tensor] = {}
     for root in taxonomy.roots.tolist():
