@@ -154,9 +154,7 @@ def train(
         store.trainings.check_free()  # before torch is loaded
         from ramify.project.live.training import train as train_model
 
-        version = train_model(
-            store, learner=learner, parameters=parameters, templates=template or None, report=shown
-        )
+        version = train_model(store, learner=learner, parameters=parameters, templates=template or None, report=shown)
         print(f"Names: {(store.model_facts() or {})['note']}.")
     print(f"The project's model is now number {version}.")
 
@@ -272,6 +270,8 @@ def predict(
         with predicting(store, source, threshold=threshold, precision=precision, **reading) as predicted:
             written = export_predictions(out, kind, store.taxonomy, predicted.ids, predicted.blocks)
     _tell_left_out(predicted.left_out)
+    if predicted.untested:
+        print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
     print(f"Wrote {written} of {len(predicted.ids)} rows to {out}.")
 
 

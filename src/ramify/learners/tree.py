@@ -53,6 +53,7 @@ def given_known(independent: Tensor, states: Tensor, taxonomy: Taxonomy) -> Tens
         pairs[concept] = yes, no, total
         relevant[concept] = relevant[concept] * (total / scale).clamp_min(0)
         irrelevant[concept] = irrelevant[concept] * torch.stack([irrelevant[c] for c in children], dim=1).prod(dim=1)
+
     def settled(concept: int, p: Tensor) -> Tensor:
         """What is known is certain, however improbable it was."""
         return torch.where(states[:, concept] >= 0, states[:, concept].to(p), p)

@@ -74,9 +74,7 @@ def _train(store: Store, learner: Learner, templates: list[str] | None, report: 
     return store.new_model(partial(_write, learner, features, labels, names.said, report))
 
 
-def _write(
-    learner: Learner, features: Any, labels: Labels, names: str, report: Report, folder: Path
-) -> dict[str, Any]:
+def _write(learner: Learner, features: Any, labels: Labels, names: str, report: Report, folder: Path) -> dict[str, Any]:
     learner.save(folder / "learner")
     report("all items", 0, len(labels))
     Cache.write(folder, learner.to_cache(features, labels), len(labels), report)

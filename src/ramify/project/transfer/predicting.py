@@ -12,6 +12,7 @@ from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, Labels
 from ramify.learners import Learner
 from ramify.learners.base import ROWS
+from ramify.learners.warm import warm_items
 from ramify.project.store.store import Store
 from ramify.project.transfer.features import drop_drafts
 from ramify.project.transfer.importing import prepare
@@ -33,6 +34,8 @@ class Predicted:
     blocks: Blocks
     left_out: list[str]
     """Items that cannot be read, and why."""
+    untested: bool
+    """Whether no item is completely known: then nothing says how good the probabilities are."""
 
 
 @contextmanager
@@ -49,34 +52,27 @@ def predicting(
         raise RamifyError("give either a threshold or a precision, not both")
     if threshold is not None and not 0 <= threshold <= 1:
         raise RamifyError(f"the threshold is a probability from 0 to 1, not {threshold:g}")
+    own = store.labels()
+    learner = current_learner(store, own)
+    untested = not len(warm_items(own))
     if source is None:
-        yield Predicted(store.all_ids().tolist(), predict(store, threshold=threshold, precision=precision), [])
+        blocks = predict(learner, store.features(), own, threshold=threshold, precision=precision)
+        yield Predicted(store.all_ids().tolist(), blocks, [], untested)
         return
     new = prepare(store, source, new=True, **reading)
     known = new.items.labels.take(new.chosen)
-    blocks = predict(store, features=new.features, labels=known, threshold=threshold, precision=precision)
-    yield Predicted(new.ids, blocks, new.left_out)
+    blocks = predict(learner, new.features, known, threshold=threshold, precision=precision)
+    yield Predicted(new.ids, blocks, new.left_out, untested)
     drop_drafts(store, new.drafts)
 
 
 def predict(
-    store: Store,
-    *,
-    features: Any = None,
-    labels: Labels | None = None,
-    threshold: float | None = None,
-    precision: float | None = None,
+    learner: Learner, features: Any, labels: Labels, *, threshold: float | None = None, precision: float | None = None
 ) -> Blocks:
-    """Rows, probabilities and what is chosen, of the project's items or of new ones, block by block.
+    """Rows, probabilities and what is chosen, of some items, block by block.
 
-    What is known stays as it is known, 1 or 0, and helps with the rest: of new items, ``labels`` says what is.
+    What is known of them stays as it is known, 1 or 0, and helps with the rest.
     """
-    own = store.labels()
-    learner = current_learner(store, own)
-    if features is None:
-        features, labels = store.features(), own
-    elif labels is None:
-        labels = nothing_known(own, features.shape[0])
     coarse_known = bool((labels.states(concepts=labels.taxonomy.roots) >= 0).any())
     least = 0.5 if threshold is None else threshold
     if precision is not None:
@@ -118,8 +114,3 @@ def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> 
             "more, or ask for less"
         )
     return float(probabilities.ravel()[order[reached[-1]]])
-
-
-def nothing_known(labels: Labels, count: int) -> Labels:
-    """Labels of some items of which nothing is known."""
-    return Labels(labels.taxonomy, np.full((count, len(labels.taxonomy.roots)), -1, np.int8))
