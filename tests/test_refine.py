@@ -37,7 +37,7 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
     rng = np.random.default_rng(seed)
     phi, y = rng.normal(size=(n, 5)), rng.integers(0, 2, n).astype(float)
     o = rng.uniform(0.1, 1, n) if weighted else np.ones(n)
-    ridge = Ridge(Factors(list(range(n)), o.tolist(), phi), y[None])
+    ridge = Ridge(Factors(list(range(n)), o, phi), y[None])
     answers = Answers.of([ridge], [np.full(n, m)])
     for number, lam in enumerate(LAMBDAS):
         alpha = ridge.solutions[number, 0] - m * ridge.of_ones[number]
@@ -48,7 +48,7 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
             others = np.arange(n) != i
             w, b = direct_ridge(phi[others], y[others], m, lam, o[others])
             left_out = y[i] - m - b - w @ phi[i]
-            assert np.allclose(answers.residuals(number, NAMELESS)[i], left_out, atol=1e-8)
+            assert np.allclose(answers.residuals(NAMELESS)[number, i], left_out, atol=1e-8)
         if weighted:
             continue
         new = rng.normal(size=5)

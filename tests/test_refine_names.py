@@ -46,18 +46,16 @@ def test_shared_coefficients_and_left_out_residuals_are_those_of_leaving_out(see
         parts.append(
             (rng.normal(size=(n, 4)), rng.normal(size=(n, 3)), rng.integers(0, 2, n) * 1.0, rng.uniform(0.2, 1, n))
         )
-    ridges = [
-        Ridge(Factors(list(range(len(y))), o.tolist(), phi), np.concatenate([y[None], z.T])) for phi, z, y, o in parts
-    ]
+    ridges = [Ridge(Factors(list(range(len(y))), o, phi), np.concatenate([y[None], z.T])) for phi, z, y, o in parts]
     answers = Answers.of(ridges, [np.full(len(ridge), 0.3) for ridge in ridges])
     lam = LAMBDAS[number]
     beta, design, y, o, penalty, start = joint(parts, 0.3, lam, model)
-    assert np.allclose(answers.coefficients(number, model)[0], beta, atol=1e-8)
+    assert np.allclose(answers.coefficients(model)[0][number], beta, atol=1e-8)
     for i in range(len(y)):
         others = np.arange(len(y)) != i
         weighed = design[others].T * o[others]
         left = np.linalg.solve(weighed @ design[others] + penalty, weighed @ y[others] + start)
-        assert np.allclose(answers.residuals(number, model)[i], y[i] - design[i] @ left, atol=1e-8)
+        assert np.allclose(answers.residuals(model)[number, i], y[i] - design[i] @ left, atol=1e-8)
 
 
 def named(features, seed=0, spoil=None) -> NameVectors:
@@ -223,7 +221,7 @@ def test_nearness_must_be_worth_it(useful):
         often = number % 2 == 0
         near = (1.0 if often else -1.0) if useful else float(rng.choice([-1, 1]))
         y = (rng.random(2) < (0.9 if often else 0.1)).astype(float)
-        ridges.append(Ridge(Factors([0, 1], [1.0] * 2, rng.normal(size=(2, 3))), np.stack([y, np.full(2, near)])))
+        ridges.append(Ridge(Factors([0, 1], np.ones(2), rng.normal(size=(2, 3))), np.stack([y, np.full(2, near)])))
     chosen = choose(Answers.of(ridges, [np.full(2, 0.5)] * 20))[1]
     assert chosen == (Model((0,), (0.0,)) if useful else NAMELESS)
 

@@ -67,25 +67,30 @@ class Answers(NamedTuple):
             np.concatenate([ridge.weights for ridge in ridges]),
         )
 
-    def coefficients(self, number: int, model: Model) -> tuple[Floats, Floats]:
-        """beta and G^-1 of a model, for one lambda."""
+    def coefficients(self, model: Model) -> tuple[Floats, Floats]:
+        """beta and G^-1 of a model, for every lambda."""
         used = list(model.features)
-        features, prior = self.features[used], PRIOR / LAMBDAS[number]
-        g = features @ self.of_features[number, used].T + prior * np.eye(len(used))
-        inverse = np.linalg.inv(g)
-        return inverse @ (features @ self.solutions[number] + prior * np.array(model.start)), inverse
+        features, prior = self.features[used], (PRIOR / LAMBDAS)[:, None]
+        g = self.of_features[:, used] @ features.T + prior[..., None] * np.eye(len(used))
+        inverse = np.asarray(np.linalg.inv(g), np.float64)
+        right = self.solutions @ features.T + prior * np.array(model.start)
+        return (inverse @ right[..., None])[..., 0], inverse
 
-    def residuals(self, number: int, model: Model) -> Floats:
-        """The exact left-out residual of every answer."""
-        beta, inverse = self.coefficients(number, model)
-        u = self.of_features[number, list(model.features)]
-        left = self.diagonal[number] - np.einsum("fn,fg,gn->n", u, inverse, u)
-        residuals: Floats = (self.solutions[number] - beta @ u) / left
+    def residuals(self, model: Model) -> Floats:
+        """The exact left-out residual of every answer, for every lambda."""
+        if not model.features:
+            return self.solutions / self.diagonal
+        beta, inverse = self.coefficients(model)
+        u = self.of_features[:, list(model.features)]
+        residuals: Floats = self.solutions - (beta[:, None] @ u)[:, 0]
+        residuals /= self.diagonal - (u * (inverse @ u)).sum(axis=1)
         return residuals
 
     def errors(self, model: Model) -> Floats:
         """The sum of squared left-out residuals, for every lambda."""
-        return np.array([self.weights @ np.square(self.residuals(n, model)) for n in range(len(LAMBDAS))])
+        residuals = self.residuals(model)
+        errors: Floats = np.square(residuals, out=residuals) @ self.weights
+        return errors
 
 
 def choose(answers: Answers) -> tuple[int, Model]:

@@ -29,19 +29,19 @@ class Looks(NamedTuple):
     """phi."""
     coarse: Floats
     """P(c | x) of the roots, by a net that did not see the item."""
-    likeness: Floats
-    """How alike the items are to the names, a: items x concepts; of no width where names do not say."""
+    named: Floats
+    """What the names say of the items, z: items x features x concepts."""
     trained: NDArray[np.bool_]
     """The roots that the coarse stage was taught of: items x roots."""
 
     def some(self, rows: slice) -> "Looks":
         """Some rows of all."""
-        return Looks(self.features[rows], self.coarse[rows], self.likeness[rows], self.trained[rows])
+        return Looks(self.features[rows], self.coarse[rows], self.named[rows], self.trained[rows])
 
     def with_room(self, n: int) -> "Looks":
         """The same, with room for n rows."""
-        features, coarse, likeness = (_with_room(part, n) for part in (self.features, self.coarse, self.likeness))
-        return Looks(features, coarse, likeness, _with_room(self.trained, n))
+        features, coarse, named = (_with_room(part, n) for part in (self.features, self.coarse, self.named))
+        return Looks(features, coarse, named, _with_room(self.trained, n))
 
 
 @dataclass(frozen=True)
@@ -97,20 +97,15 @@ class FineStage:
             self.slot_of = {item: slot for slot, item in enumerate(items.tolist())}
             self.looks, self.states = looks, states
             self.targets, self.lesson_weights = self._lessons(looks, states)
-            shared_features = self._shared_features(looks)
             self.ridges = []
             alike: dict[tuple[tuple[int, float], ...], Ridge] = {}
-            for place in range(len(self.concepts)):
+            for place, concept in enumerate(self.concepts):
                 weights = self.lesson_weights[:, place]
                 slots = np.flatnonzero(weights)
                 key = tuple(zip(slots.tolist(), weights[slots].tolist(), strict=True))
                 sibling = alike.get(key)
-                factors = (
-                    sibling.factors
-                    if sibling
-                    else Factors(slots.tolist(), weights[slots].tolist(), looks.features[slots])
-                )
-                rights = np.concatenate([self.targets[None, slots, place], shared_features[:, slots, place]])
+                factors = sibling.factors if sibling else Factors(slots.tolist(), weights[slots], looks.features[slots])
+                rights = np.concatenate([self.targets[None, slots, place], looks.named[slots, :, concept].T])
                 alike[key] = Ridge(factors, rights, sibling)
                 self.ridges.append(alike[key])
             self._along, self._along_number = np.zeros((0, 0, 0)), -1
@@ -141,19 +136,13 @@ class FineStage:
 
     def _lessons(self, looks: Looks, states: NDArray[np.int8]) -> tuple[Floats, Floats]:
         """What some items teach the learned concepts, y (the roots y - P(c | x)), and how much it counts."""
-        guesses = None if self.names is None else self.names.guesses(looks.features)
+        guesses = None if self.names is None else self.names.guesses(looks.named)
         values, weights = lessons(self.taxonomy, states, looks.coarse, guesses)
         roots = self.taxonomy.roots
         weights[:, roots] *= ~(looks.trained & (states[:, roots] >= 0))  # what the coarse stage knows
         targets = values.astype(np.float64)
         targets[:, roots] -= looks.coarse
         return targets[:, self.concepts], weights[:, self.concepts]
-
-    def _shared_features(self, looks: Looks) -> Floats:
-        """The features by names of items: features x items x learned concepts."""
-        if self.names is None:
-            return np.zeros((0, len(looks.features), len(self.concepts)))
-        return self.names.features(looks.likeness, looks.features)[:, :, self.concepts].swapaxes(0, 1)
 
     def _take_in(self, slot: int, states: NDArray[np.int8]) -> None:
         """Let all regressions that an item matters to know of it."""
@@ -169,8 +158,8 @@ class FineStage:
             self.ridges[place] = self.ridges[place].without(slot)
         new = np.flatnonzero(~same & (weights > 0))
         if len(new):
-            rights = np.concatenate([targets[None, new], self._shared_features(looks)[:, 0, new]]).T
-            add([self.ridges[n] for n in new], slot, weights[new].tolist(), rights, self.looks.features[slot])
+            rights = np.concatenate([targets[None, new], looks.named[0][:, self.concepts[new]]]).T
+            add([self.ridges[n] for n in new], slot, weights[new].tolist(), rights, looks.features[0])
         self._stale |= set(np.flatnonzero(~same | ((was > 0) & (said != targets))).tolist())
 
     # -- what follows --------------------------------------------------------------------------------------------------
@@ -199,10 +188,10 @@ class FineStage:
         return self.solution.lam
 
     def _solve(self) -> Solution:
-        offsets, _ = self._offsets()
-        answers = self._answers()
+        offsets, left_out = self._offsets()
+        answers = self._answers(left_out)
         number, model = choose(answers)
-        beta, _ = answers.coefficients(number, model)
+        beta = answers.coefficients(model)[0][number]
         count = 0 if self.names is None else self.names.count
         coefficients = np.zeros(count)
         coefficients[list(model.features)] = beta
@@ -219,8 +208,8 @@ class FineStage:
             biases += coefficients[1] * self.names.student[-1, self.concepts]
         return Solution(number, model, weights, biases, float(coefficients[0]) if count == 3 else 0.0, beta)
 
-    def _answers(self) -> Answers:
-        _, left_out = self._offsets()
+    def _answers(self, left_out: Floats) -> Answers:
+        """All answers, each with the offset that it sees when it is left out."""
         seen = [left_out[place, (ridge.values > 0.5).astype(int)] for place, ridge in enumerate(self.ridges)]
         return Answers.of(self.ridges, seen)
 
@@ -300,15 +289,15 @@ class FineStage:
         """What is said of remembered items: slots x learned concepts, P(f | parent, x), of roots the correction."""
         solution, looks = self.solution, self.looks
         predicted = looks.features[slots] @ solution.weights.T + solution.biases
-        if looks.likeness.shape[1]:
-            predicted += solution.likeness * looks.likeness[slots][:, self.concepts]
+        if solution.likeness:
+            predicted += solution.likeness * looks.named[slots, 0][:, self.concepts]
         return predicted
 
     def leave_one_out(self, slots: Index) -> Floats:
         """The same, each by the regression without its own answer."""
         predicted, solution = self.predicted(slots), self.solution
         place_of = {slot: place for place, slot in enumerate(slots.tolist())}
-        residuals = self._answers().residuals(solution.number, solution.model)
+        residuals = self._answers(self._offsets()[1]).residuals(solution.model)[solution.number]
         first = 0
         for place, ridge in enumerate(self.ridges):
             left_out = ridge.values - residuals[first : first + len(ridge)]

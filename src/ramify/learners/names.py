@@ -76,13 +76,6 @@ class Names:
         """a of items, by their raw features: items x concepts."""
         return self._softmax(raw, SHARP) - self._uniform.to(raw)
 
-    def guesses(self, phi: Floats) -> Floats | None:
-        """P(concept | its parent, x) as the student has it, before any answer; None without one."""
-        if self.student is None:
-            return None
-        read: Floats = phi @ self.student[:-1] + self.student[-1] + self._uniform.numpy()
-        return np.clip(read, LEAST, 1 - LEAST)
-
     def features(self, likeness: Floats, phi: Floats) -> Floats:
         """z of items: items x features x concepts."""
         near = np.broadcast_to(self.nearness, (len(phi), len(self.nearness)))
@@ -90,7 +83,14 @@ class Names:
             return near[:, None].copy()
         return np.stack([likeness, phi @ self.student[:-1] + self.student[-1], near], axis=1)
 
-    @property
+    def guesses(self, features: Floats) -> Floats | None:
+        """P(concept | its parent, x) as the student has it, before any answer, from z; None without a student."""
+        if self.student is None:
+            return None
+        guesses: Floats = np.clip(features[:, 1] + self._uniform.numpy(), LEAST, 1 - LEAST)
+        return guesses
+
+    @cached_property
     def _uniform(self) -> Tensor:
         uniform = torch.zeros(len(self.taxonomy), dtype=torch.float64)
         for children in _families(self.taxonomy):

@@ -154,12 +154,11 @@ class Refine(CoarseLearner):
         # An item that came after the coarse stage was trained was seen by no net: any of them will do.
         folds = self.coarse_.folds[np.where(items < len(self.coarse_.folds), items, 0)]
         coarse = self.coarse_.out_of_fold(x, folds)
-        return Remembered(
-            doubles(self.coarse_.features(x)),
-            doubles(coarse),
-            doubles(self._likeness(x.double())),
-            self._trained(items),
-        )
+        phi = doubles(self.coarse_.features(x))
+        named = np.zeros((len(items), 0, len(self.taxonomy_)))
+        if self.names_ is not None:
+            named = self.names_.features(doubles(self._likeness(x.double())), phi)
+        return Remembered(phi, doubles(coarse), named, self._trained(items))
 
     def _likeness(self, x: Tensor) -> Tensor:
         """How alike items are to the names of all concepts; of no width where the names do not say."""

@@ -31,13 +31,14 @@ class Factors:
     Siblings that were answered for the same items share one of these; each uses as many of its rows as it has answers.
     """
 
-    def __init__(self, slots: list[int], weights: list[float], rows: Floats) -> None:
+    def __init__(self, slots: list[int], weights: Floats, rows: Floats) -> None:
         """From the features of the slots, and the weights of their answers."""
-        self.slots, self.weights = slots, weights
+        self.slots = slots
         self.of_newest: tuple[Floats, Floats] | None = None
         n = len(slots)
         room = n + n // 4 + 8
-        self.rows = np.zeros((room, rows.shape[1]))
+        self.weights, self.rows = np.ones(room), np.zeros((room, rows.shape[1]))
+        self.weights[:n] = weights
         self.gram = np.zeros((room, room))
         self.lower = np.zeros((len(LAMBDAS), room, room))
         self.rows[:n] = rows
@@ -49,7 +50,7 @@ class Factors:
         n = len(self.slots)
         if first == n:
             return
-        noise = 1 / np.array(self.weights[first:])
+        noise = 1 / self.weights[first:n]
         for lower, lam, bias in zip(self.lower, LAMBDAS, BIASES, strict=True):
             if first:
                 across = self.gram[first:n, :first] + bias
@@ -69,7 +70,8 @@ class Factors:
                 new[..., :n, :n] = old[..., :n, :n]
                 setattr(self, name, new)
             self.rows = np.concatenate([self.rows, np.zeros((room - n, self.rows.shape[1]))])
-        self.rows[n] = features
+            self.weights = np.concatenate([self.weights, np.ones(room - n)])
+        self.rows[n], self.weights[n] = features, weight
         row = self.rows[: n + 1] @ features
         self.gram[n, : n + 1] = self.gram[: n + 1, n] = row
         for lower, lam, bias in zip(self.lower, LAMBDAS, BIASES, strict=True):
@@ -77,7 +79,6 @@ class Factors:
             lower[n, :n] = across
             lower[n, n] = np.sqrt(row[n] + bias + lam / weight - across @ across)
         self.slots.append(slot)
-        self.weights.append(weight)
 
     def newest(self, n: int) -> tuple[Floats, Floats]:
         """Of row n, A^-1 k with k its row of A, and its variance given the rows before it, for every lambda."""
@@ -89,15 +90,16 @@ class Factors:
     def first(self, n: int) -> "Factors":
         """A copy of the first n rows, to be continued differently."""
         other = copy(self)
-        other.slots, other.weights, other.of_newest = self.slots[:n], self.weights[:n], None
-        other.rows, other.gram, other.lower = self.rows.copy(), self.gram.copy(), self.lower.copy()
+        other.slots, other.of_newest = self.slots[:n], None
+        for name in ("weights", "rows", "gram", "lower"):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def without(self, n: int, place: int) -> "Factors":
         """A copy of the first n rows without one of them; what comes before it need not be computed again."""
         fewer = self.first(n)
-        del fewer.slots[place], fewer.weights[place]
-        fewer.rows[place : n - 1] = self.rows[place + 1 : n]
+        del fewer.slots[place]
+        fewer.rows[place : n - 1], fewer.weights[place : n - 1] = self.rows[place + 1 : n], self.weights[place + 1 : n]
         keep = [*range(place), *range(place + 1, n)]
         fewer.gram[: n - 1, : n - 1] = self.gram[np.ix_(keep, keep)]
         fewer.factorise(place)
@@ -143,7 +145,8 @@ class Ridge:
     @property
     def weights(self) -> Floats:
         """The weights of the answers."""
-        return np.array(self.factors.weights[: len(self)])
+        weights: Floats = self.factors.weights[: len(self)]
+        return weights
 
     @property
     def values(self) -> Floats:
