@@ -36,7 +36,7 @@ from ramify.progress import Report, showing
 from ramify.taxonomy import Index, Taxonomy
 
 ROWS = 8192  # items predicted at once
-FORMAT = 1  # of saved learners
+FORMAT = 2  # of saved learners
 IN_MEMORY = 1 << 28  # numbers: training inputs up to so many are scaled once, larger ones batch by batch
 
 

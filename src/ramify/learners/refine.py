@@ -214,7 +214,8 @@ class Refine(CoarseLearner):
             states, scores = self._left_out(coarse_known=coarse_known)
             parents = self.taxonomy_.parents[self.taxonomy_.leaves]
             # Below an irrelevant concept there is nothing to tell, once coarse labels are known.
-            told = states[:, parents] == RELEVANT if coarse_known else np.ones_like(scores, np.bool_)
+            below = (parents >= 0) & (states[:, parents] == RELEVANT)
+            told = below if coarse_known else np.ones_like(scores, np.bool_)
             fine = states[:, self.taxonomy_.leaves]
             self._calibrations[coarse_known] = Calibration(fine[told], scores[told])
         return self._calibrations[coarse_known]
@@ -297,7 +298,7 @@ class Refine(CoarseLearner):
         return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
 
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The posterior variance of every fine concept given its parent; the prior's is 1 + lambda."""
+        """The posterior variance of every fine concept given its parent; the prior's is 1.3 + lambda."""
         phi = self.coarse_.features(self.inputs(self._checked(X))).cpu().numpy()
         variances = np.zeros((len(phi), len(self.taxonomy_)))
         variances[:, self.fine_.concepts] = self.fine_.variances(phi)
