@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 PRIOR = 0.03  # the precision of beta around beta0, in units of lambda
 USUAL = 2  # the place of the lambda that a few answers mostly choose
+AGAINST = 0.95  # names as they are believed at first are left only for a model with less than this part of their error
 WORTH = 0.99  # one more feature must lower the left-out error to this part of it
 
 
@@ -96,12 +97,14 @@ class Answers(NamedTuple):
 def choose(answers: Answers) -> tuple[int, Model]:
     """The place of the best lambda, and the best model.
 
-    Names are believed until answers speak against them, and nearness only where it is worth it.
+    Names are believed until answers speak clearly against them, and nearness only where it is worth it.
     """
     count = len(answers.features)
     plain = [NAMELESS] if count < 3 else [*ALIKE, NAMELESS]
     errors = {model: answers.errors(model) for model in plain}
     best = min(plain, key=lambda model: errors[model].min())
+    if errors[best].min() > AGAINST * errors[plain[0]].min():  # a few answers make any model look right
+        best = plain[0]
     if count:
         near = Model((0,), (0.0,)) if count == 1 else ALSO_NEAR[best]
         errors[near] = answers.errors(near)

@@ -19,6 +19,7 @@ from ramify.learners.ridge import BIASES, LAMBDAS, Factors, Floats, Ridge, add
 from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
 
+FIRST_GROUPS = 5.0  # groups with one relevant child before any answer: one odd group must not speak for all
 _LOCK = RLock()  # somebody may ask for the solution while another takes in an answer
 
 
@@ -239,7 +240,7 @@ class FineStage:
         size = np.bincount(parents, minlength=n)
         yes_of = np.bincount(parents, yes[~roots], minlength=n)
         answers_of = np.bincount(parents, answers[~roots], minlength=n) / np.maximum(size, 1)
-        relevant_children = yes_of.sum() / answers_of.sum() if answers_of.sum() else 1.0
+        relevant_children = (yes_of.sum() + FIRST_GROUPS) / (answers_of.sum() + FIRST_GROUPS)
         common = (yes_of + relevant_children) / ((answers_of + 1) * np.maximum(size, 1))
         least = 1 / np.maximum(size, 1)
         # A single child that need not be relevant: neither its prior nor its least rate may be 1.

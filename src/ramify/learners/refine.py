@@ -209,14 +209,17 @@ class Refine(CoarseLearner):
         return given_parent
 
     def _calibration(self, *, coarse_known: bool) -> Calibration:
-        """The map that makes probabilities of scores, learned from the items that are completely known."""
+        """The map that makes probabilities of scores, learned from left-out ones.
+
+        Opinions by all answers below relevant concepts, predictions by the items that are completely known.
+        """
         if coarse_known not in self._calibrations:
-            states, scores = self._left_out(coarse_known=coarse_known)
+            slots = np.arange(len(self.fine_.items)) if coarse_known else self.fine_.complete()
+            states, scores = self._left_out(slots, coarse_known=coarse_known)
             parents = self.taxonomy_.parents[self.taxonomy_.leaves]
-            # Below an irrelevant concept there is nothing to tell, once coarse labels are known.
-            below = (parents >= 0) & (states[:, parents] == RELEVANT)
-            told = below if coarse_known else np.ones_like(scores, np.bool_)
             fine = states[:, self.taxonomy_.leaves]
+            below = (parents >= 0) & (states[:, parents] == RELEVANT) & (fine != UNKNOWN)
+            told = below if coarse_known else np.ones_like(scores, np.bool_)
             self._calibrations[coarse_known] = Calibration(fine[told], scores[told])
         return self._calibrations[coarse_known]
 
@@ -271,12 +274,12 @@ class Refine(CoarseLearner):
 
         Items that a strategy chose are not a fair sample: an estimate from them is biased.
         """
-        return self.fine_.items[self.fine_.complete()], self._left_out(coarse_known=False)[1]
+        slots = self.fine_.complete()
+        return self.fine_.items[slots], self._left_out(slots, coarse_known=False)[1]
 
-    def _left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """All states and the fine scores of the completely known items, each by a model that did not see it."""
-        slots, leaves = self.fine_.complete(), self.taxonomy_.leaves
-        states = self.fine_.known_states[slots]
+    def _left_out(self, slots: Index, *, coarse_known: bool) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """All states and the fine scores of remembered items, each answer by a model that did not see it."""
+        leaves, states = self.taxonomy_.leaves, self.fine_.known_states[slots]
         coarse, given = (torch.from_numpy(p) for p in (self.fine_.coarse[slots], self.fine_.leave_one_out(slots)))
         if not coarse_known:
             return states, doubles(self._scores(coarse, given))
@@ -286,13 +289,13 @@ class Refine(CoarseLearner):
 
     def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats]:
         """States and probabilities of the completely known items, each by a model that did not see it."""
-        states, scores = self._left_out(coarse_known=coarse_known)
+        states, scores = self._left_out(self.fine_.complete(), coarse_known=coarse_known)
         calibrated = self._calibration(coarse_known=coarse_known)(torch.from_numpy(scores))
         return states[:, self.taxonomy_.leaves], doubles(calibrated)
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""
-        states, scores = self._left_out(coarse_known=False)
+        states, scores = self._left_out(self.fine_.complete(), coarse_known=False)
         states = states[:, self.taxonomy_.leaves]
         ks = [k for k in (1, 3, 5) if k <= states.shape[1]] if len(states) else []
         return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
