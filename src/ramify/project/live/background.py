@@ -162,9 +162,8 @@ class Background:
     def _train_if_outgrown(self) -> None:
         """A new model where answers since the last training leave the old one behind, such as its coarse labels."""
         now = self.state.snapshot()
-        if self._since["training"] and now.model.outgrown(now.labels):
+        if self._since["training"] and now.model.outgrown(now.labels) and self.service.train().started:
             self._since["training"] = 0
-            self.service.train()
 
     def _rest(self, seconds: float) -> None:
         if self._closing.wait(PAUSES * seconds):
@@ -198,6 +197,7 @@ class Background:
             self._changed.notify_all()
         self._estimate()
         self.service.questions.make(everything=False)
+        self._train_if_outgrown()  # by what was answered while it was trained
 
     def _estimate(self) -> None:
         estimate = self.state.model.estimate()
