@@ -107,11 +107,15 @@ class Refine(CoarseLearner):
 
     def _fit_fine(self, features: Any, labels: Labels) -> Self:
         items = np.union1d(answered_items(labels), self._newly_coarse(labels))
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.names_)
+        self.fine_ = self._new_fine_stage()
         states = labels.states(items, np.arange(len(self.taxonomy_)))
         self.fine_.fit(items, self._look_at(features, items), states)
         self._calibrations = {}
         return self
+
+    def _new_fine_stage(self) -> FineStage:
+        trained = np.unpackbits(self.trained_, axis=1, count=len(self.taxonomy_.roots))
+        return FineStage(self.taxonomy_, self.shrinkage, self.names_, trained.sum(axis=0, dtype=np.intp))
 
     def _newly_coarse(self, labels: Labels) -> Index:
         """The items of which more roots are known than the coarse stage was taught."""
@@ -395,6 +399,6 @@ class Refine(CoarseLearner):
         self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
         self.trained_, self.taught_ = arrays["trained"], rest["taught"]
         self.names_ = Names.from_arrays(arrays, self.taxonomy_)
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.names_)
+        self.fine_ = self._new_fine_stage()
         self.fine_.fit_again(arrays)
         self._calibrations = {}
