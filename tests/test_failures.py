@@ -237,17 +237,20 @@ def test_a_project_with_coarse_labels_only_asks_by_design_once_it_is_trained(tmp
 
 
 def test_a_model_that_is_outgrown_is_trained_anew_once(trained, monkeypatch):
-    """Asked when lists are renewed, and only where something was answered since; what runs is not started twice."""
+    """Asked when lists are renewed and when a new model is there, and only where something was answered since.
+
+    What runs is not started twice.
+    """
     monkeypatch.setattr(background, "LEAST_PAUSE", 0.01)
     monkeypatch.setattr(background, "RELIST_AFTER", 1)
-    outgrown, asked, started = [False], [], []
+    outgrown, asked, started, ended = [False], [], [], []
     monkeypatch.setattr(Refine, "outgrown", lambda self, labels: asked.append(len(labels)) or outgrown[0])
 
     class Running:
-        """A training that does not end by itself."""
+        """A training that ends when it is told to."""
 
         def poll(self):
-            return None
+            return 0 if ended else None
 
         def terminate(self):
             pass
@@ -270,6 +273,10 @@ def test_a_model_that_is_outgrown_is_trained_anew_once(trained, monkeypatch):
         until(lambda: started)
         answer_one("third key")
         assert started == [trained]
+        ended.append(True)
+        with Store(trained) as store:
+            training.train(store)
+        until(lambda: started == [trained, trained])  # for what was answered while the first one ran
 
 
 def test_a_model_of_an_earlier_version_is_left_out(trained, monkeypatch):

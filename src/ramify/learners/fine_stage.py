@@ -1,6 +1,7 @@
 """The fine stage: a ridge regression for every concept given its parent, what they have in common, and their estimates.
 
-A root's regression corrects the coarse stage: it learns y - P(c | x) from roots that became known since.
+A root's regression corrects the coarse stage: it learns y - P(c | x) from roots that became known since. As the coarse
+stage was taught n states of that root, each of these counts 1 / n: few answers must not outvote many.
 """
 
 from collections.abc import Callable
@@ -74,13 +75,16 @@ class FineStage:
     follows its parent and is not learned.
 
     The offset m of a concept is its own rate, shrunk towards its siblings' common one by ``shrinkage`` pseudo-answers;
-    None takes the common rate alone.
+    None takes the common rate alone. ``taught`` is how many states of each root the coarse stage was taught.
     """
 
-    def __init__(self, taxonomy: Taxonomy, shrinkage: float | None, names: Names | None = None) -> None:
+    def __init__(
+        self, taxonomy: Taxonomy, shrinkage: float | None, names: Names | None = None, taught: Index | None = None
+    ) -> None:
         if shrinkage is not None and not shrinkage > 0:
             raise RamifyError(f"the shrinkage is a number of pseudo-answers above 0, or None, not {shrinkage}")
         self.taxonomy, self.shrinkage, self.names = taxonomy, shrinkage, names
+        self.root_weights = 1 / np.maximum(np.zeros(len(taxonomy.roots)) if taught is None else taught, 1)
         follows = only_children(taxonomy)
         self.concepts = np.flatnonzero(~follows)
         self.parents = taxonomy.parents[self.concepts]
@@ -140,7 +144,7 @@ class FineStage:
         guesses = None if self.names is None else self.names.guesses(looks.named)
         values, weights = lessons(self.taxonomy, states, looks.coarse, guesses)
         roots = self.taxonomy.roots
-        weights[:, roots] *= ~(looks.trained & (states[:, roots] >= 0))  # what the coarse stage knows
+        weights[:, roots] *= self.root_weights * ~(looks.trained & (states[:, roots] >= 0))  # what the nets know
         targets = values.astype(np.float64)
         targets[:, roots] -= looks.coarse
         return targets[:, self.concepts], weights[:, self.concepts]

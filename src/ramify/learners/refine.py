@@ -43,6 +43,7 @@ Stages: TypeAlias = tuple[Floats, Tensor, Tensor]
 """Features along some directions, P(c | x), and P(f | parent, x)."""
 
 KEPT_DIRECTIONS = 128  # of the features, in a cache: opinions are then .012 off on the mean (docs/design.md)
+FEWEST = 10  # completely known items from which precision is estimated: one or two would say 0 or 1
 PRIOR_VARIANCE = 1.0  # of what is learned of a concept, in the regressions' own units
 
 
@@ -107,11 +108,15 @@ class Refine(CoarseLearner):
 
     def _fit_fine(self, features: Any, labels: Labels) -> Self:
         items = np.union1d(answered_items(labels), self._newly_coarse(labels))
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.names_)
+        self.fine_ = self._new_fine_stage()
         states = labels.states(items, np.arange(len(self.taxonomy_)))
         self.fine_.fit(items, self._look_at(features, items), states)
         self._calibrations = {}
         return self
+
+    def _new_fine_stage(self) -> FineStage:
+        trained = np.unpackbits(self.trained_, axis=1, count=len(self.taxonomy_.roots))
+        return FineStage(self.taxonomy_, self.shrinkage, self.names_, trained.sum(axis=0, dtype=np.intp))
 
     def _newly_coarse(self, labels: Labels) -> Index:
         """The items of which more roots are known than the coarse stage was taught."""
@@ -294,10 +299,10 @@ class Refine(CoarseLearner):
         return states[:, self.taxonomy_.leaves], doubles(calibrated)
 
     def estimate(self) -> dict[str, float]:
-        """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where no item is completely known."""
+        """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where few items are completely known."""
         states, scores = self._left_out(self.fine_.complete(), coarse_known=False)
         states = states[:, self.taxonomy_.leaves]
-        ks = [k for k in (1, 3, 5) if k <= states.shape[1]] if len(states) else []
+        ks = [k for k in (1, 3, 5) if k <= states.shape[1]] if len(states) >= FEWEST else []
         return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
 
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -398,6 +403,6 @@ class Refine(CoarseLearner):
         self.coarse_ = CoarseStage.from_arrays(arrays, pick_device(self.device))
         self.trained_, self.taught_ = arrays["trained"], rest["taught"]
         self.names_ = Names.from_arrays(arrays, self.taxonomy_)
-        self.fine_ = FineStage(self.taxonomy_, self.shrinkage, self.names_)
+        self.fine_ = self._new_fine_stage()
         self.fine_.fit_again(arrays)
         self._calibrations = {}

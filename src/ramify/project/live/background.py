@@ -41,6 +41,7 @@ class Background:
         self.service, self.state = service, service.state
         self._since = dict.fromkeys(("list", "estimate", "training"), 0)
         self._stale_parents: set[int] = set()
+        self._outgrown = False
         self._problems: dict[str, Problem] = {}
         self._closing = Event()
         self._changed = Condition()
@@ -132,6 +133,8 @@ class Background:
         if self.state.reload():
             service.take_up()
         self._take_new_model()
+        if self._outgrown:  # another training ran until now
+            self._train_if_outgrown()
         with self._when_due("noise", bool(self._stale_parents)) as due:
             if due:
                 with self._changed:
@@ -162,9 +165,9 @@ class Background:
     def _train_if_outgrown(self) -> None:
         """A new model where answers since the last training leave the old one behind, such as its coarse labels."""
         now = self.state.snapshot()
-        if self._since["training"] and now.model.outgrown(now.labels):
-            self._since["training"] = 0
-            self.service.train()
+        self._outgrown = self._since["training"] > 0 and now.model.outgrown(now.labels)
+        if self._outgrown and self.service.train().started:
+            self._since["training"], self._outgrown = 0, False
 
     def _rest(self, seconds: float) -> None:
         if self._closing.wait(PAUSES * seconds):
@@ -198,6 +201,7 @@ class Background:
             self._changed.notify_all()
         self._estimate()
         self.service.questions.make(everything=False)
+        self._train_if_outgrown()  # by what was answered while it was trained
 
     def _estimate(self) -> None:
         estimate = self.state.model.estimate()

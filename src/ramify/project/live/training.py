@@ -69,7 +69,9 @@ def _train(store: Store, learner: Learner, templates: list[str] | None, report: 
     if features is None or not len(store):
         raise RamifyError(f"{store.folder} has no items with features yet: add some first")
     labels = store.labels()
-    names = read_names(store, templates) if learner.uses_names else ReadNames(None, f"not used by {learner.name}")
+    names = ReadNames(None, f"not used by {learner.name}")
+    if learner.uses_names and learner.get_params(deep=False).get("use_names", True):
+        names = read_names(store, templates)
     learner.watch(report).fit(features, labels, names=names.vectors)
     return store.new_model(partial(_write, learner, features, labels, names.said, report))
 
