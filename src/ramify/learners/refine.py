@@ -299,7 +299,7 @@ class Refine(CoarseLearner):
         return states[:, self.taxonomy_.leaves], doubles(calibrated)
 
     def estimate(self) -> dict[str, float]:
-        """Precision@1, 3 and 5 by leave-one-out: no held-out data needed. Empty where few items are completely known."""
+        """Precision@1, 3 and 5 by leave-one-out, without held-out data; empty where few items are completely known."""
         states, scores = self._left_out(self.fine_.complete(), coarse_known=False)
         states = states[:, self.taxonomy_.leaves]
         ks = [k for k in (1, 3, 5) if k <= states.shape[1]] if len(states) >= FEWEST else []
