@@ -105,7 +105,7 @@ def mirflickr(seeds: int, path: Path = MIRFLICKR) -> None:
         return
     truth, features, test = _mirflickr(path)
     print("| coarse known | loop P@1 P@3 P@5 | fresh P@1 P@3 P@5 | loop - fresh |\n|---|---|---|---|")
-    for share in (1.0, 0.5):
+    for share in (0.5, 1.0):
         rows = []
         for seed in range(seeds):
             dataset = with_coarse(features, truth, share, seed)
