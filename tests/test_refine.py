@@ -23,10 +23,10 @@ COARSE = {"hidden": (16, 16), "steps": 60, "random_state": 0}
 
 
 def direct_ridge(phi, y, m, lam, weights=None):
-    """Minimise sum o (y - m - b - w.phi)^2 + lam |w|^2 + lam b^2 / (lam + .3) by the normal equations."""
+    """Minimise sum o (y - m - b - w.phi)^2 + lam |w|^2 + lam b^2 / (lam + .1) by the normal equations."""
     o = np.ones(len(phi)) if weights is None else weights
     design = np.column_stack([phi, np.ones(len(phi))])
-    penalty = np.diag([*[lam] * phi.shape[1], lam / (lam + 0.3)])
+    penalty = np.diag([*[lam] * phi.shape[1], lam / (lam + 0.1)])
     solution = np.linalg.solve((design.T * o) @ design + penalty, (design.T * o) @ (y - m))
     return solution[:-1], solution[-1]
 
@@ -43,7 +43,7 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
         alpha = ridge.solutions[number, 0] - m * ridge.of_ones[number]
         w, b = direct_ridge(phi, y, m, lam, o)
         assert np.allclose(phi.T @ alpha, w, atol=1e-9)
-        assert np.allclose((lam + 0.3) * alpha.sum(), b, atol=1e-9)
+        assert np.allclose((lam + 0.1) * alpha.sum(), b, atol=1e-9)
         for i in range(n):
             others = np.arange(n) != i
             w, b = direct_ridge(phi[others], y[others], m, lam, o[others])
@@ -53,9 +53,9 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
             continue
         new = rng.normal(size=5)
         new /= np.linalg.norm(new)
-        # The posterior of w.phi + b, with prior variances 1 for w and lam + .3 for b, and noise lam.
+        # The posterior of w.phi + b, with prior variances 1 for w and lam + .1 for b, and noise lam.
         design = np.column_stack([phi, np.ones(n)])
-        precision = design.T @ design / lam + np.diag([1.0] * 5 + [1 / (lam + 0.3)])
+        precision = design.T @ design / lam + np.diag([1.0] * 5 + [1 / (lam + 0.1)])
         at = np.append(new, 1.0)
         assert np.allclose(ridge.variances(number, (phi @ new)[:, None])[0], at @ np.linalg.solve(precision, at))
 

@@ -30,7 +30,7 @@ def joint(ridges, offset, lam, model):
         targets.append(y - offset)
         weights.append(o)
     design, y, o = np.vstack(blocks), np.concatenate(targets), np.concatenate(weights)
-    penalty = np.diag([*([lam] * (width - 1) + [lam / (lam + 0.3)]) * count, *[PRIOR] * len(model.features)])
+    penalty = np.diag([*([lam] * (width - 1) + [lam / (lam + 0.1)]) * count, *[PRIOR] * len(model.features)])
     start = np.concatenate([np.zeros(count * width), PRIOR * np.array(model.start)])
     solution = np.linalg.solve((design.T * o) @ design + penalty, (design.T * o) @ y + start)
     return solution[count * width :], design, y, o, penalty, start
@@ -124,7 +124,7 @@ def test_predictions_are_the_formula(fitted):
             answers.solutions[solution.number]
             - solution.beta @ answers.of_features[solution.number, list(solution.model.features)]
         )
-        own[:, place] = phi @ ridge.factors.rows[: len(ridge)].T @ alpha + (solution.lam + 0.3) * alpha.sum()
+        own[:, place] = phi @ ridge.factors.rows[: len(ridge)].T @ alpha + (solution.lam + 0.1) * alpha.sum()
     _, given = learner._both_stages(x.float())
     assert np.allclose(given.numpy(), offsets + shared + own, atol=1e-4)
 

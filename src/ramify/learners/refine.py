@@ -306,7 +306,7 @@ class Refine(CoarseLearner):
         return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
 
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The posterior variance of every fine concept given its parent; the prior's is 1.3 + lambda."""
+        """The posterior variance of every fine concept given its parent; the prior's is 1.1 + lambda."""
         phi = self.coarse_.features(self.inputs(self._checked(X))).cpu().numpy()
         variances = np.zeros((len(phi), len(self.taxonomy_)))
         variances[:, self.fine_.concepts] = self.fine_.variances(phi)

@@ -4,7 +4,7 @@ Over the answers of f, each with a weight o (1 where it is known that c is relev
 
     sum o (y - m - z.beta - b - w.phi)^2 + lambda |w|^2 + lambda b^2 / s,    A = Phi Phi' + s 1 1' + lambda diag(1 / o),
 
-s = lambda + .3, in the dual: alpha = A^-1 (y - m 1 - Z beta), w = Phi' alpha, b = s sum alpha. (With s = lambda alone b
+s = lambda + .1, in the dual: alpha = A^-1 (y - m 1 - Z beta), w = Phi' alpha, b = s sum alpha. (With s = lambda alone b
 would hardly move where lambda is small: features that say nothing would cost a concept its own rate.) The offset m and
 the coefficients beta only combine solutions: A^-1 y, A^-1 1 and A^-1 Z are kept, for every lambda of a grid. The exact
 leave-one-out residual for given m and beta is alpha_i / (A^-1)_ii. One more answer adds one row to the Cholesky factor
@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dtrtri, dtrtrs
 Floats = NDArray[np.float64]
 
 LAMBDAS = np.array([0.03, 0.1, 0.3, 1, 3, 10, 100])
-BIASES = LAMBDAS + 0.3  # the prior variance of b for each lambda, in units of a weight's
+BIASES = LAMBDAS + 0.1  # the prior variance of b for each lambda, in units of a weight's
 
 
 class Factors:
