@@ -83,8 +83,18 @@ class Objective:
 
     def terms(self, z: np.ndarray) -> list[Term]:
         """The terms of one step, given the logits before it."""
-        if self.settings["name"] in ("fully-supervised", "all-labels", "leml", "factored"):
+        if self.settings["name"] in ("fully-supervised", "all-labels", "leml"):
             return self.always
+        if self.settings["name"] == "factored":
+            parts = [(self.pool, 1.0), *((part, self.settings["warm_weight"]) for part in (self.warm, self.partly))]
+            every = range(len(self.taxonomy))
+            return [
+                (item, concept, float(max(self.states[item][concept], 0)), weight * counts / len(items))
+                for items, weight in parts
+                for item in items
+                for concept in every
+                if not follows(self.taxonomy, concept) and (counts := self.counts(item, concept, z)) >= 0.05
+            ]
         pool = set(self.pool)
         return self.always + [(*entry, *self.unknown(*entry, z)) for entry in self.pseudo if entry[0] in pool]
 
@@ -99,21 +109,36 @@ class Objective:
 
     def known(self, items: list[int], weight: float) -> list[Term]:
         """The mean over items of the loss of what is known of them."""
-        if self.settings["name"] == "factored":
-            asked = [(item, concept) for item in items for concept in range(len(self.taxonomy))]
-            asked = [
-                (item, concept)
-                for item, concept in asked
-                if not follows(self.taxonomy, concept)
-                and (self.taxonomy.parents[concept] < 0 or self.states[item][self.taxonomy.parents[concept]] == 1)
-            ]
-        else:
-            asked = [(item, leaf) for item in items for leaf in range(self.n_leaves)]
+        asked = [(item, leaf) for item in items for leaf in range(self.n_leaves)]
         return [
             (item, concept, float(self.states[item][concept]), weight / len(items))
             for item, concept in asked
             if self.states[item][concept] != -1
         ]
+
+    def counts(self, item: int, concept: int, z: np.ndarray) -> float:
+        """How much what is known of an item counts for a concept given its parent."""
+        parent = int(self.taxonomy.parents[concept])
+        above = 1.0 if parent < 0 else self.there(item, parent, z)
+        return above * (1.0 if self.states[item][concept] != -1 else self.refused(item, concept))
+
+    def there(self, item: int, concept: int, z: np.ndarray) -> float:
+        """How probable a concept is: as known, a root as the net has it, else one of its parent's alternatives."""
+        if self.states[item][concept] != -1:
+            return float(self.states[item][concept])
+        parent = int(self.taxonomy.parents[concept])
+        return 1 / (1 + np.exp(-z[item][concept])) if parent < 0 else self.there(item, parent, z) / self.ways(parent)
+
+    def refused(self, item: int, concept: int) -> float:
+        """The share of what a concept could be that is refused."""
+        if self.states[item][concept] != -1:
+            return float(self.states[item][concept] == 0)
+        children = self.taxonomy.children(concept)
+        return sum(self.refused(item, int(child)) for child in children) / self.ways(concept) if len(children) else 0.0
+
+    def ways(self, concept: int) -> int:
+        """Of how many things below a concept one must be relevant, "none of these" among them where that may be."""
+        return len(self.taxonomy.children(concept)) + (not self.taxonomy.exhaustive[concept])
 
     def unknown(self, item: int, leaf: int, z: np.ndarray) -> tuple[float, float]:
         """The target and the weight of an unknown entry of the pool."""

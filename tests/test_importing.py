@@ -328,8 +328,8 @@ def overtaken(store, monkeypatch):
 
 
 def test_who_comes_second_is_embedded_by_what_the_first_taught(store, tmp_path, overtaken):
-    overtaken(table(tmp_path / "first.csv", 4))
-    done = add(store, table(tmp_path / "second.csv", 30, start=3))
+    overtaken(table(tmp_path / "first.csv", 4), embed="text")
+    done = add(store, table(tmp_path / "second.csv", 30, start=3), embed="text")
     assert (done.added, done.present, done.embed) == (26, 1, "text")
     by = TextEmbedder.load(store.folder / "embedder")
     texts = [f"{WORDS[n % 6]} {n}" for n in range(30)]

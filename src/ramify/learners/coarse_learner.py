@@ -28,6 +28,9 @@ class CoarseLearner(Learner):
 
     hidden: tuple[int, ...] = (512,)
     """The sizes of the nets' hidden layers; the first of them gives features to the fine stage."""
+    deep_below: int = 4000
+    """With fewer items a single hidden layer gets a second one like it, and half the learning rate: it would keep
+    nothing but what tells coarse concepts apart."""
     nets: int = 3
     """How many nets; each holds out another part of the items, so that every item has one that never saw it."""
     steps: int = 2000
@@ -80,7 +83,10 @@ class CoarseLearner(Learner):
         device, seed = pick_device(self.device), self._draw_seed()
         self.taught_ = count_roots(labels)
         states = labels.states(concepts=labels.taxonomy.roots)
-        recipe = Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
+        settings = {field.name: getattr(self, field.name) for field in fields(Recipe)}
+        if len(labels) < self.deep_below and len(self.hidden) == 1:
+            settings |= {"hidden": self.hidden * 2, "lr": self.lr / 2}
+        recipe = Recipe(**settings)
         kept = None
         if self.memory is not None and self.random_state is not None:
             key = fingerprint(features, states, seed, str(features.dtype), recipe)
