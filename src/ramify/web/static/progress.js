@@ -46,12 +46,16 @@ function trainingNote(training) {
   if (training?.running) {
     const { doing, share, left } = training;
     const known = typeof share === "number";
-    const done = known ? ` (${doing}, ${percent(share)} done${left === null ? "" : `, about ${lasting(left)} left`})` : "";
+    const done = known
+      ? ` (${doing}, ${percent(share)} done${left === null ? "" : `, about ${lasting(left)} left`})`
+      : "";
     return h(
       "div",
       { class: "training" },
       h("p", null, icon("wait"), ` Training since ${ago(training.since)}${done}; go on answering.`),
-      known ? h("progress", { max: 1, value: share, "aria-label": `Training: ${doing}, ${percent(share)} done` }) : null,
+      known
+        ? h("progress", { max: 1, value: share, "aria-label": `Training: ${doing}, ${percent(share)} done` })
+        : null,
     );
   }
   if (!training?.error) return null;
