@@ -256,7 +256,10 @@ def test_redirected_training_says_how_far_it_is(here, monkeypatch):
     assert lines[0] == "coarse stage: 1 of 9"
     assert re.fullmatch(r"coarse stage: 8 of 9, about \d+ s left", lines[7])
     assert lines[8:] == ["fine stage: 0 of 1", "all items: 0 of 60"]
-    assert result.stdout.endswith("The project's model is now number 1.\n")
+    assert result.stdout == (
+        "Names: left out, text knows no word of any concept: describe them in the taxonomy.\n"
+        "The project's model is now number 1.\n"
+    )
 
 
 def test_an_interrupted_training_leaves_the_model_as_it_was(here, monkeypatch):

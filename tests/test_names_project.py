@@ -8,7 +8,7 @@ import pytest
 import ramify
 from ramify.embed.words import words_installed
 from ramify.project.store.store import Store
-from ramify.project.transfer.names import names_of, read_names
+from ramify.project.transfer.names import read_names
 from ramify.taxonomy import Taxonomy
 from test_cli_project import items, refused, run
 
@@ -61,7 +61,7 @@ def test_training_reads_the_names_and_says_so(here):
     status = ramify.Project("pets").status()
     assert status.model.names == line
     with Store("pets") as store:
-        names = names_of(store)
+        names = read_names(store).vectors
         assert names.shared
         assert names.vectors.shape == (6, store.features().shape[1])
 
@@ -77,15 +77,15 @@ def test_the_learner_gets_them(here, monkeypatch):
     monkeypatch.setattr(ramify.Refine, "fit", noting)
     run("train", project(), *QUICK)
     with Store("pets") as store:
-        assert np.array_equal(given[0].vectors, names_of(store).vectors)
+        assert np.array_equal(given[0].vectors, read_names(store).vectors.vectors)
 
 
 def test_a_split_makes_them_again(here):
     run("train", project(), *QUICK)
     with Store("pets") as store:
-        before = names_of(store)
+        before = read_names(store).vectors
         store.split("cat", ["tabby", "purrs"])
-        after = names_of(store)
+        after = read_names(store).vectors
         assert len(after.vectors) == len(store.taxonomy) == 8
         dog = store.taxonomy.index("dog")
         assert np.allclose(after.vectors[dog], before.vectors[1])
@@ -104,11 +104,11 @@ def test_templates_of_the_file_of_init_and_of_train(here):
     project()
     with Store("pets") as store:
         assert store.setting("templates") == ["a {}"]
-        one = names_of(store)
+        one = read_names(store).vectors
     run("train", "pets", "--template", "the {} purrs", "--template", "{}", *QUICK)
     with Store("pets") as store:
         assert store.setting("templates") == ["the {} purrs", "{}"]
-        assert not np.allclose(one.vectors, names_of(store).vectors)
+        assert not np.allclose(one.vectors, read_names(store).vectors.vectors)
     run("train", "pets", *QUICK)
     run("init", "other", "--taxonomy", "taxonomy.yaml", "--template", "one {}")
     for folder, kept in (("pets", ["the {} purrs", "{}"]), ("other", ["one {}"])):
@@ -178,7 +178,7 @@ def test_in_a_notebook(here):
     assert pets.status().model.names == "3 concepts as they were given, in another space than the items"
     with Store("pets") as store:
         assert store.setting("templates") == ["the {}"]
-        assert np.allclose(names_of(store).vectors, [[0, 1], [0.5**0.5] * 2, [1, 0]])
+        assert np.allclose(read_names(store).vectors.vectors, [[0, 1], [0.5**0.5] * 2, [1, 0]])
 
 
 # -- given ------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_features_from_files_have_no_names_until_they_are_given(here):
         "Names: 6 concepts as they were given, in the items' own space. Next: ramify train pets\n"
     )
     with Store("pets") as store:
-        names, taxonomy = names_of(store), store.taxonomy
+        names, taxonomy = read_names(store).vectors, store.taxonomy
         unit = vectors() / np.linalg.norm(vectors(), axis=1, keepdims=True)
         assert np.allclose(names.vectors[taxonomy.indices(PATHS)], unit, atol=1e-6)
     assert names_line(run("train", "pets", *QUICK)) == (
@@ -201,7 +201,7 @@ def test_features_from_files_have_no_names_until_they_are_given(here):
     )
     run("names", "pets", give(), "--other-space")
     with Store("pets") as store:
-        assert not names_of(store).shared
+        assert not read_names(store).vectors.shared
     assert "in another space than the items" in run("names", "pets", give(rows=vectors(7)))
 
 
@@ -238,7 +238,7 @@ def test_a_backup_holds_them(here):
     run("backup", "pets", "pets.zip")
     run("restore", "pets.zip", "again")
     with Store("pets") as store, Store("again") as restored:
-        assert np.array_equal(names_of(store).vectors, names_of(restored).vectors)
+        assert np.array_equal(read_names(store).vectors.vectors, read_names(restored).vectors.vectors)
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,8 @@ def test_the_order_of_concepts_does_not_matter(here):
     project("features")
     run("names", "pets", give())
     with Store("pets") as store:
-        first = names_of(store).vectors
+        first = read_names(store).vectors.vectors
     run("names", "pets", give(PATHS[::-1], vectors()[::-1]))
     with Store("pets") as store:
-        assert np.array_equal(names_of(store).vectors, first)
+        assert np.array_equal(read_names(store).vectors.vectors, first)
         assert store.taxonomy == Taxonomy.load("taxonomy.yaml")

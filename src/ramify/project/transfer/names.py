@@ -19,7 +19,7 @@ from ramify.project.store.store import Store
 from ramify.project.transfer.features import GIVEN
 from ramify.taxonomy import Taxonomy
 
-__all__ = ["TEMPLATES", "ReadNames", "file_templates", "give_names", "names_of", "read_names"]
+__all__ = ["TEMPLATES", "ReadNames", "file_templates", "give_names", "read_names"]
 
 TEMPLATES = "templates"  # the setting
 FOLDER = "names"  # what was embedded of them, so that training again needs no encoder
@@ -32,11 +32,6 @@ class ReadNames:
 
     vectors: NameVectors | None
     said: str
-
-
-def names_of(store: Store) -> NameVectors | None:
-    """Vectors for the names of a project's concepts, None where there are none."""
-    return read_names(store).vectors
 
 
 def read_names(store: Store, templates: Sequence[str] | None = None) -> ReadNames:
