@@ -278,6 +278,22 @@ def test_browsing_and_review(visit, server):
     expect(other.locator("#browse .count")).to_have_text("No item fits these filters.")
 
 
+def test_results_are_not_drawn_anew_under_the_pressed_mouse(visit, server):
+    """Pressing the button on a result takes the focus from the field with the text: that changes no filter."""
+    page = visit(server, "Pia")
+    page.keyboard.press("b")
+    page.locator("input[name=query]").fill("(43)")
+    expect(page.locator(".found")).to_have_count(1)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/browse" in request.url else None)
+    page.locator(".found-open").hover()
+    page.mouse.down()
+    page.evaluate("fetch('/api/status')")
+    assert asked == []
+    page.mouse.up()
+    expect(page.get_by_role("dialog").get_by_role("row", name=re.compile("animal > dog"))).to_be_visible()
+
+
 def settled_in_the_browse_view(page):
     """What people disagree about is flagged and listed there too; one click settles it, and undo brings it back."""
     page.get_by_label("State").select_option("disputed")

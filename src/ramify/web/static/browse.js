@@ -6,7 +6,7 @@ import { openItem, whyButton, yesNo } from "./item.js";
 import { DISPUTED, LONGEST_QUERY, STATES, UNKNOWN, YES } from "./words.js";
 
 const PAGE = 24;
-const PAUSE = 250; // milliseconds without typing, after which it is searched
+const PAUSE = 250; // milliseconds without a change to the filters, after which it is searched
 const SHOWN = 3; // open entries on a card
 
 const count = (number) => number.toLocaleString("en-GB");
@@ -67,7 +67,9 @@ export class Browsing {
   }
 
   makeForm() {
+    let waiting = 0;
     const changed = () => {
+      clearTimeout(waiting);
       this.offset = 0;
       this.allowProbability();
       this.load();
@@ -92,9 +94,8 @@ export class Browsing {
       event.preventDefault();
       changed();
     });
-    form.addEventListener("change", changed);
-    let waiting = 0;
-    query.addEventListener("input", () => {
+    // Not on "change": that comes with the click on a result, which would be drawn anew under the pressed button.
+    form.addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(changed, PAUSE);
     });
