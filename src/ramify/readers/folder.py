@@ -9,7 +9,8 @@ from PIL import Image
 from ramify.concepts import HALF
 from ramify.errors import RamifyError
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
-from ramify.readers.table import Items, Layout
+from ramify.readers.columns import Layout
+from ramify.readers.items import Items
 from ramify.taxonomy import Taxonomy
 
 __all__ = ["read_folder"]

@@ -1,39 +1,18 @@
 """Items from a table: ids, texts, picture paths, and labels as columns of yes and no or as lists of names."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from ramify.concepts import HALF
 from ramify.errors import RamifyError
-from ramify.labels import Labels
 from ramify.readers.columns import Layout, Roles, yes_or_no
+from ramify.readers.items import Items
 from ramify.readers.rows import Rows, as_rows, as_text
 from ramify.readers.table_labels import LabelReading
 from ramify.taxonomy import Taxonomy
 
 __all__ = ["Items", "Layout", "read_items", "yes_or_no"]
-
-
-@dataclass(frozen=True, eq=False)
-class Items:
-    """What a source says of its items."""
-
-    where: Callable[[int], str]
-    """How an error names the place of an item, such as ``items.csv, row 3``."""
-    ids: list[str]
-    """Their unique names."""
-    texts: list[str | None]
-    """The text of each; None where it has none."""
-    pictures: list[str | None]
-    """The picture's path of each; None where it has none."""
-    labels: Labels
-    """What is said of each."""
-    ignored: tuple[str, ...]
-    """Columns that hold neither ids, texts, pictures nor labels."""
-    unlabelled: int = 0
-    """Items whose list of labels is empty, which says nothing (``none`` says that no concept applies)."""
 
 
 def read_items(table: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:

@@ -25,7 +25,8 @@ from ramify.project.transfer.features import (
 )
 from ramify.project.transfer.names import TEMPLATES, file_templates
 from ramify.readers.folder import read_folder
-from ramify.readers.table import Items, Layout, read_items
+from ramify.readers.items import Items
+from ramify.readers.table import Layout, read_items
 from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["Added", "Incoming", "add", "image_folder", "init", "prepare"]
