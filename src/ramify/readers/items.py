@@ -1,11 +1,21 @@
 """Items: what a source says of its items, whatever the source is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ramify.labels import Labels
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.concepts import ARROW
+from ramify.errors import RamifyError
+from ramify.labels import UNKNOWN, Labels
+from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["Items"]
+
+BLOCK = 1 << 22  # entries looked at at once
+LISTED = 5  # names in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +31,86 @@ class Items:
     pictures: list[str | None]
     """The picture's path of each; None where it has none."""
     labels: Labels
-    """What is said of each."""
-    ignored: tuple[str, ...]
+    """What is said of each, about the concepts that were given, or the source's own where it has some."""
+    ignored: tuple[str, ...] = ()
     """Columns that hold neither ids, texts, pictures nor labels."""
     unlabelled: int = 0
     """Items whose list of labels is empty, which says nothing (``none`` says that no concept applies)."""
+    features: Any = None
+    """A row of numbers for each, where the source has them."""
+    split: NDArray[np.uint8] | None = None
+    """0 train, 1 dev, 2 test, where the source has such parts."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what in the source was read otherwise than one may think, or not at all."""
+
+    def under(self, taxonomy: Taxonomy) -> "Items":
+        """The same items, what is known of them said of the concepts of another taxonomy that have the same names.
+
+        Concepts that it does not have are left out, and told.
+
+        >>> said = Labels(Taxonomy({"animal": {"dog": ["pug"], "cat": None}}), [[1]])
+        >>> said.record(0, "pug", 1, "imported")
+        >>> items = Items(str, ["a"], [None], [None], said).under(Taxonomy({"dog": ["pug", "boxer"]}))
+        >>> items.labels.states(concepts=["dog", "pug", "boxer"]).tolist(), items.notes
+        ([[1, 1, -1]], ("2 concepts of the source are not in the taxonomy and left out: 'animal', 'animal > cat'",))
+        """
+        own = self.labels.taxonomy
+        if own == taxonomy:
+            return self
+        meant = [_meant(own, number, taxonomy) for number in range(len(own))]
+        missing = [own.path(number) for number in own.preorder.tolist() if meant[number] is None]
+        if len(missing) == len(own):
+            raise RamifyError(
+                f"no concept of the source is in the taxonomy: the source has {_some(missing)}, "
+                f"the taxonomy {_some([taxonomy.path(number) for number in taxonomy.preorder.tolist()])}"
+            )
+        kept = np.array([number for number, place in enumerate(meant) if place is not None], np.intp)
+        labels = self._said(taxonomy, kept, np.array([place for place in meant if place is not None], np.intp))
+        torn = labels.contradictions()
+        if torn:
+            said = " but ".join(
+                f"{p!r} is {'relevant' if value else 'irrelevant'}" for p, value, _ in torn[0].assertions
+            )
+            raise RamifyError(f"{self.where(torn[0].item)}: {said}, which cannot both be true in this taxonomy")
+        lost = f"{len(missing)} concepts of the source are not in the taxonomy and left out: {_some(missing)}"
+        return replace(self, labels=labels, notes=(*self.notes, *([lost] if missing else [])))
+
+    def _said(self, taxonomy: Taxonomy, kept: Index, meant: Index) -> Labels:
+        coarse = np.full((len(self.ids), len(taxonomy.roots)), UNKNOWN, np.int8)
+        place = {root: number for number, root in enumerate(taxonomy.roots.tolist())}
+        finer: list[tuple[Index, Index, NDArray[np.int8]]] = []
+        rows = max(1, BLOCK // len(self.labels.taxonomy))
+        for first in range(0, len(self.ids), rows):
+            block = np.arange(first, min(first + rows, len(self.ids)))
+            states = self.labels.states(block, kept)
+            for column, concept in enumerate(meant.tolist()):
+                known = np.flatnonzero(states[:, column] != UNKNOWN)
+                if concept in place:
+                    coarse[first + known, place[concept]] = states[known, column]
+                else:
+                    finer.append((first + known, np.full(len(known), concept, np.intp), states[known, column]))
+        labels = Labels(taxonomy, coarse)
+        if finer:
+            items, concepts, values = (np.concatenate(part) for part in zip(*finer, strict=True))
+            above = coarse[items, [place[root] for root in _roots(taxonomy)[concepts].tolist()]]
+            told = above != 0  # what lies below an irrelevant coarse concept is deduced
+            labels.record(items[told], concepts[told], values[told], "imported")
+        return labels
+
+
+def _meant(own: Taxonomy, number: int, taxonomy: Taxonomy) -> int | None:
+    """The concept with the same path, or else with the same name, of the other taxonomy."""
+    path = own.path(number)
+    for name in (path, path.rpartition(ARROW)[2]):
+        called = taxonomy.called(name)
+        if len(called) == 1:
+            return called[0]
+    return None
+
+
+def _roots(taxonomy: Taxonomy) -> Index:
+    return np.array([(*taxonomy.ancestors(number), number)[0] for number in range(len(taxonomy))], np.intp)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
