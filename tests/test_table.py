@@ -200,7 +200,7 @@ def test_columns_can_be_named_and_others_are_told(tmp_path):
         ("key,text\na,x\n", "{path}: there is no column 'id', only 'key', 'text': name it with --id"),
         (
             "id,labels\na,animal\nb,animal;car\n",
-            "{path}, row 3, column 'labels': there is no concept 'car' in the taxonomy: its roots are 'animal', 'food'",
+            "{path}, row 3, column 'labels': there is no concept 'car' in the taxonomy: did you mean 'cat'?",
         ),
         (
             "id,animal\na,maybe\n",
@@ -351,3 +351,22 @@ def test_many_rows_are_read_quickly_enough_to_test(tmp_path):
     rows = ["id,labels"] + [f"{number},{'animal;food' if number % 3 else 'cat'}" for number in range(20_000)]
     items = items_of(tmp_path, "\n".join(rows))
     assert np.bincount(items.labels.states(concepts=["food"])[:, 0]).tolist() == [6667, 13333]
+
+
+def test_large_and_small_letters_and_spaces_in_names_are_forgiven(tmp_path):
+    taxonomy = Taxonomy({"Pet": ["guinea pig", "dog"], "toy": ["teddy_bear", "Dog"]})
+    table = {
+        "id": ["a", "b"],
+        "labels": ["PET; Guinea-Pig", "Toy>Teddy  Bear"],
+        "dog": ["0", ""],
+        "toy > DOG": ["", "1"],
+    }
+    items = read_items(table, taxonomy)
+    names = ["Pet", "guinea pig", "Pet > dog", "toy", "teddy_bear", "toy > Dog"]
+    assert items.labels.states(concepts=names).tolist() == [[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1]]
+    with pytest.raises(RamifyError, match="2 concepts are called 'DOG': write its path, 'Pet > dog' or 'toy > Dog'"):
+        read_items({"id": ["a"], "labels": ["DOG"]}, taxonomy)
+    with pytest.raises(
+        RamifyError, match="there is no concept 'Guinea Pgi' in the taxonomy: did you mean 'guinea pig'"
+    ):
+        read_items({"id": ["a"], "labels": ["Guinea Pgi"]}, taxonomy)
