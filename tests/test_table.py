@@ -1,4 +1,4 @@
-"""Tables of items: what is read from .csv, .jsonl and .parquet, and the sentence for every mistake."""
+"""Tables of items: what is read from files and from memory, and the sentence for every mistake."""
 
 import json
 import os
@@ -275,7 +275,8 @@ def test_other_files_are_refused(tmp_path):
     message = "{path}: this is not a whole .parquet file; it may be cut off or of another kind: copy it again"
     refused(tmp_path, whole.read_bytes()[:-20], message, "cut.parquet")
     refused(tmp_path, "", message, "empty.parquet")
-    refused(tmp_path, "x", "{path}: a table ends in .csv, .jsonl or .parquet: save it as one of these", "items.xlsx")
+    endings = ".csv, .tsv, .xlsx, .jsonl or .parquet"
+    refused(tmp_path, "x", f"{{path}}: a table ends in {endings}: save it as one of these", "items.xls")
     with pytest.raises(RamifyError, match="there is no such file"):
         read_items(tmp_path / "none.csv", TAXONOMY)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ramify.errors import RamifyError
+from ramify.readers import arff, mirflickr, mirflickr_tree
 from ramify.readers.items import Items
 
 __all__ = ["FORMATS", "Format", "format_of", "read_source"]
@@ -23,7 +24,11 @@ class Format(Protocol):
         """Its items, with labels about its own concepts."""
 
 
-FORMATS: dict[str, Format] = {}
+FORMATS: dict[str, Format] = {
+    "arff": arff,
+    "mirflickr": mirflickr,
+    "mirflickr-tree": mirflickr_tree,
+}
 """By the name that may stand before a path (``coco:instances.json``), in the order in which they are tried."""
 
 
