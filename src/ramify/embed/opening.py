@@ -113,12 +113,16 @@ class PictureFiles:
     """An embedder of the files of pictures, but for its ``name``, ``fingerprint``, ``pixels`` and ``features``."""
 
     reads, batch, fits = "picture", 32, False
-    reads_names = False
     templates: tuple[str, ...] = ()
     side: int | None = None
     """How many pixels of a picture are enough along each side; None for all."""
     columns = 0
     """Those of its rows, where they are known before the first."""
+
+    @property
+    def reads_names(self) -> bool:
+        """It knows pictures only, unless it says otherwise."""
+        return False
 
     def pixels(self, picture: Image.Image) -> Any:
         """What ``features`` needs of one RGB picture."""
