@@ -328,6 +328,39 @@ def test_a_folder_of_pictures_is_read_with_its_subfolders(tmp_path):
         read_folder(tmp_path / "food" / "none", TAXONOMY)
 
 
+def test_drawings_are_named_as_left_out(tmp_path):
+    for name in ("a.svg", "b.SVG", "notes.txt"):
+        (tmp_path / name).write_text("<svg/>")
+    left_out = "2 .svg files are left out: they hold no pixels, so save them as .png"
+    with pytest.raises(RamifyError) as error:
+        read_folder(tmp_path, TAXONOMY)
+    assert str(error.value) == f"{tmp_path}: there is no picture in this folder: {left_out}"
+    Image.new("RGB", (4, 4)).save(tmp_path / "c.png")
+    items = read_folder(tmp_path, TAXONOMY)
+    assert (items.ids, items.notes) == (["c.png"], (left_out,))
+
+
+def test_links_to_folders_are_followed_once(tmp_path):
+    for name in ("here/x.png", "here/dog/a.png", "there/b.png", "there/deep/c.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    here = tmp_path / "here"
+    try:
+        for link, to in (
+            ("cat", "there"),
+            ("again", "there"),
+            ("back", "here"),
+            ("dog/up", "here"),
+            ("also", "here/dog"),
+        ):
+            (here / link).symlink_to(tmp_path / to, target_is_directory=True)
+        (here / "nowhere").symlink_to(tmp_path / "none", target_is_directory=True)
+        (here / "one.png").symlink_to(here / "x.png")
+    except OSError:
+        pytest.skip("there are no links here")
+    assert read_folder(here, TAXONOMY).ids == ["again/b.png", "again/deep/c.png", "dog/a.png", "one.png", "x.png"]
+
+
 def test_a_picture_whose_name_is_not_utf8_is_refused(tmp_path):
     name = os.fsencode(tmp_path) + b"/caf\xe9.png"
     try:

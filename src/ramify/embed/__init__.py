@@ -48,6 +48,10 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
         from ramify.embed.sentence import SentenceEmbedder
 
         return SentenceEmbedder(model)
+    if kind == "transformers" and model:
+        from ramify.embed.transformers import TransformersEmbedder
+
+        return TransformersEmbedder(model, folder)
     raise RamifyError(
         f"there is no embedder {name!r}: choose text, words, pictures or sentence-transformers:NAME_OR_FOLDER"
     )

@@ -11,13 +11,15 @@ from PIL import Image, ImageOps
 from ramify.embed.base import Floats
 from ramify.errors import RamifyError
 
-__all__ = ["PictureFiles", "open_picture", "picture_key", "read_pictures"]
+__all__ = ["PictureFiles", "as_rgb", "open_picture", "picture_key", "read_pictures"]
 
 Turned = TypeVar("Turned")
 
 
 def open_picture(path: str | Path, side: int | None = None) -> Image.Image:
-    """A picture as RGB, turned as the camera was held; a ``side`` says how many pixels are enough along each side.
+    """A picture as people see it: as RGB, turned as the camera was held, of an animation the first frame.
+
+    A ``side`` says how many pixels are enough along each side.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -25,11 +27,44 @@ def open_picture(path: str | Path, side: int | None = None) -> Image.Image:
     ...     open_picture(Path(folder, "white.png")).getpixel((0, 0))
     (255, 255, 255)
     """
-    with warnings.catch_warnings(), Image.open(path) as picture:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
-        if side is not None:
-            picture.draft("RGB", (side, side))  # a large JPEG need not be decoded in full
-        return ImageOps.exif_transpose(picture).convert("RGB")
+        with Image.open(path) as picture:
+            if side is not None:
+                picture.draft("RGB", (side, side))  # a large JPEG need not be decoded in full
+            picture.load()
+            try:
+                upright = ImageOps.exif_transpose(picture)
+            except Exception:  # a note on the camera that cannot be read: the picture itself can
+                upright = picture
+            return as_rgb(upright)
+
+
+def as_rgb(picture: Image.Image) -> Image.Image:
+    """A picture of any mode as RGB: what is transparent is white, as on paper or a page.
+
+    Greys of more than 8 bits are stretched from their lowest to their highest: most come from instruments that use a
+    small part of their 65 536 steps (an X-ray has 4 096), and by the steps themselves those would all be black.
+
+    >>> as_rgb(Image.new("RGBA", (1, 1), (255, 0, 0, 0))).getpixel((0, 0))
+    (255, 255, 255)
+    """
+    if picture.mode.startswith("I") or picture.mode == "F":
+        picture = _stretched(picture)
+    if not picture.has_transparency_data:
+        return picture.convert("RGB")
+    paper = Image.new("RGBA", picture.size, "white")
+    paper.alpha_composite(picture.convert("RGBA"))
+    return paper.convert("RGB")
+
+
+def _stretched(picture: Image.Image) -> Image.Image:
+    values = np.asarray(picture).astype(np.float64)
+    known = values[np.isfinite(values)]
+    low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+    if low == high:  # one grey: there is nothing to stretch
+        low, high = 0.0, 1.0 if picture.mode == "F" else 65535.0
+    return Image.fromarray((np.nan_to_num((values - low) / (high - low)).clip(0, 1) * 255).round().astype(np.uint8))
 
 
 def picture_key(path: str) -> str:
@@ -78,12 +113,16 @@ class PictureFiles:
     """An embedder of the files of pictures, but for its ``name``, ``fingerprint``, ``pixels`` and ``features``."""
 
     reads, batch, fits = "picture", 32, False
-    reads_names = False
     templates: tuple[str, ...] = ()
     side: int | None = None
     """How many pixels of a picture are enough along each side; None for all."""
     columns = 0
     """Those of its rows, where they are known before the first."""
+
+    @property
+    def reads_names(self) -> bool:
+        """It knows pictures only, unless it says otherwise."""
+        return False
 
     def pixels(self, picture: Image.Image) -> Any:
         """What ``features`` needs of one RGB picture."""

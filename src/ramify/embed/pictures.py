@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image, ImageDraw
 
 from ramify.embed.base import Floats
-from ramify.embed.opening import PictureFiles
+from ramify.embed.opening import PictureFiles, as_rgb
 
 __all__ = ["FEATURES", "PictureEmbedder", "embed_pictures"]
 
@@ -32,7 +32,7 @@ class PictureEmbedder(PictureFiles):
 
     def fingerprint(self) -> str:
         """The extractor never changes within a version."""
-        return f"pictures 1 {FEATURES}"
+        return f"pictures 2 {FEATURES}"
 
     def pixels(self, picture: Image.Image) -> Floats:
         """The row itself: there is nothing to gain by many at once."""
@@ -71,7 +71,7 @@ def _windows(picture: Image.Image) -> Floats:
 
 def _cells(picture: Image.Image) -> Floats:
     """The edges in several directions and the three opponent colours of each cell."""
-    small = picture.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+    small = as_rgb(picture).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     pixels = np.ascontiguousarray(np.moveaxis(np.asarray(small), 2, 0), np.float32) / 255
     down, right = np.zeros_like(pixels), np.zeros_like(pixels)
     down[:, 1:-1] = pixels[:, 2:] - pixels[:, :-2]
