@@ -87,6 +87,13 @@ class Dataset:
         """The same items with other labels, of as many concepts where these have name vectors."""
         return replace(self, labels=labels)
 
+    def not_exhaustive(self) -> "Dataset":
+        """The same data, with no concept declared to have exhaustive children: the paper's own setting."""
+        taxonomy = self.labels.taxonomy
+        if not taxonomy.exhaustive.any():
+            return self
+        return self.with_labels(self.labels.migrate(taxonomy.not_exhaustive(), np.arange(len(taxonomy))))
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     @classmethod
@@ -100,10 +107,7 @@ class Dataset:
         path = Path(path)
         if path.is_dir():
             data = cls._load_folder(path)
-            taxonomy = data.labels.taxonomy
-            if exhaustive or not taxonomy.exhaustive.any():
-                return data
-            return data.with_labels(data.labels.migrate(taxonomy.not_exhaustive(), np.arange(len(taxonomy))))
+            return data if exhaustive else data.not_exhaustive()
         if path.suffix != ".npz":
             wrong = "is no .npz bundle" if path.exists() else "does not exist"
             raise RamifyError(f"{path} {wrong}: give an .npz bundle or a folder that Ramify saved")

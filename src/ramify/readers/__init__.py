@@ -1,11 +1,22 @@
-"""Readers: every source of data becomes a Dataset. A new source is one file and one line in READERS."""
+"""Readers: every source of data becomes a Dataset, or items for a project. A new format is one line in ``formats``."""
 
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ramify.data import Dataset
 from ramify.demo import scenes
 from ramify.errors import RamifyError
+from ramify.files import read_npy
+from ramify.readers.columns import Layout
+from ramify.readers.folder import read_folder
+from ramify.readers.formats import format_of, read_source
+from ramify.readers.guessing import folder_concepts, guess_layout, table_concepts
+from ramify.readers.items import Items
+from ramify.readers.rows import read_rows
+from ramify.readers.table import read_items
+from ramify.taxonomy import Taxonomy
+
+__all__ = ["READERS", "Items", "Layout", "propose", "read", "read_for"]
 
 
 class Reader(Protocol):
@@ -19,17 +30,75 @@ READERS: dict[str, Reader] = {"scenes": scenes.read}
 """Sources that have a name instead of a path; ``name:500`` asks for 500 items."""
 
 
-def read(source: str | Path, *, exhaustive: bool = True) -> Dataset:
-    """Read any supported data: an .npz bundle, a folder that Ramify saved, or ``scenes``, drawn on the spot.
+def read(
+    source: str | Path,
+    *,
+    exhaustive: bool = True,
+    taxonomy: Taxonomy | str | Path | None = None,
+    features: Any = None,
+) -> Dataset:
+    """Read any supported data: a bundle, a folder that Ramify saved, a file of another tool, a table, or ``scenes``.
+
+    Concepts are those of the source, or of a ``taxonomy`` that has the same names. ``features`` (an array, or an .npy
+    file) has a row for each item of the source; those of which nothing is known are left out.
 
     >>> len(read("scenes:8"))
     8
     """
     name, _, count = str(source).partition(":")
-    if name not in READERS or Path(source).exists():
+    if name in READERS and not Path(source).exists():
+        if not count:
+            return READERS[name](exhaustive=exhaustive)
+        if not count.isdecimal() or not int(count):
+            raise RamifyError(f"{source}: after {name}: comes the number of items, for example {name}:500")
+        return READERS[name](int(count), exhaustive=exhaustive)
+    path = Path(source)
+    if path.suffix == ".npz" or (path / "dataset.json").is_file() or not (path.exists() or format_of(source)):
         return Dataset.load(source, exhaustive=exhaustive)
-    if not count:
-        return READERS[name](exhaustive=exhaustive)
-    if not count.isdecimal() or not int(count):
-        raise RamifyError(f"{source}: after {name}: comes the number of items, for example {name}:500")
-    return READERS[name](int(count), exhaustive=exhaustive)
+    if taxonomy is None:
+        taxonomy, layout = propose(source)
+    else:
+        taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.load(taxonomy)
+        layout = _guessed(source)
+    return _dataset(read_for(source, taxonomy, layout), features, exhaustive)
+
+
+def read_for(source: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
+    """The items of any source, with labels about the concepts of a taxonomy.
+
+    >>> read_for({"id": ["a"], "labels": ["cat"]}, Taxonomy({"animal": ["cat"]})).ids
+    ['a']
+    """
+    if isinstance(source, str | Path):
+        if format_of(source) is not None:
+            return read_source(source).under(taxonomy)
+        if Path(source).is_dir():
+            return read_folder(source, taxonomy, layout)
+    return read_items(source, taxonomy, layout)
+
+
+def propose(source: str | Path) -> tuple[Taxonomy, Layout]:
+    """The concepts that a source names, and which column of it seems to be what where it is a table."""
+    if format_of(source) is not None:
+        return read_source(source).labels.taxonomy, Layout()
+    if Path(source).is_dir():
+        return folder_concepts(Path(source)), Layout()
+    rows = read_rows(source)
+    layout = guess_layout(rows)
+    return table_concepts(rows, layout), layout
+
+
+def _guessed(source: str | Path) -> Layout:
+    return Layout() if format_of(source) is not None or Path(source).is_dir() else guess_layout(read_rows(source))
+
+
+def _dataset(items: Items, features: Any, exhaustive: bool) -> Dataset:
+    rows = items.features if features is None else read_npy(features) if isinstance(features, str | Path) else features
+    shown = items.texts if any(items.texts) else items.pictures
+    payload = [text or "" for text in shown] if any(shown) else None
+    data = Dataset(items.labels, rows, items.ids, payload, items.split)
+    known = items.known()
+    if not len(known):
+        raise RamifyError("nothing is known of any item of this source: its labels are missing")
+    data = data if len(known) == len(data) else data.take(known)
+    return data if exhaustive else data.not_exhaustive()

@@ -22,8 +22,8 @@ VALUES = {
 class Layout:
     """Which column is what, where the names do not say it themselves, and how lists of labels are read."""
 
-    id: str = "id"
-    """The column of the items' ids."""
+    id: str | None = "id"
+    """The column of the items' ids; None where there is none: then the numbers of the rows are."""
     text: str | None = None
     """The column of texts; None for ``text``, where there is one."""
     picture: str | None = None

@@ -8,14 +8,18 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ramify.concepts import HALF
+from ramify.concepts import ARROW, HALF
 from ramify.errors import RamifyError
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
 from ramify.readers.columns import Layout
 from ramify.readers.items import Items
 from ramify.taxonomy import Taxonomy
 
-__all__ = ["read_folder"]
+__all__ = ["PICTURES", "find_pictures", "read_folder"]
+
+
+PICTURES = frozenset(ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN)
+"""How the names of files with pictures end."""
 
 
 def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
@@ -33,14 +37,7 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
     (['cat/tom.png'], [[1, -1, 0]])
     """
     folder, layout = Path(folder), layout or Layout()
-    endings = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
-    files = list(_files(folder))
-    pictures = sorted(path for path in files if path.suffix.lower() in endings)
-    drawn = sum(path.suffix.lower() == ".svg" for path in files)
-    notes = (f"{drawn} .svg files are left out: they hold no pixels, so save them as .png",) if drawn else ()
-    if not pictures:
-        why = notes[0] if notes else "give the folder that holds them"
-        raise RamifyError(f"{folder}: there is no picture in this folder: {why}")
+    pictures, notes = find_pictures(folder)
     ids = [path.as_posix() for path in pictures]
     foreign = next((name for name in ids if re.search(HALF, name)), None)
     if foreign is not None:
@@ -53,7 +50,8 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
         named = [name for name in path.parent.parts if taxonomy.called(name)]
         ignored.update(dict.fromkeys(name for name in path.parent.parts if name not in named))
         try:
-            shown = taxonomy.indices(named).tolist()
+            whole = taxonomy.called(ARROW.join(named))
+            shown = whole if len(whole) == 1 else taxonomy.indices(named).tolist()
         except RamifyError as error:
             raise RamifyError(f"{folder / path.parent}: {error}") from None
         if shown and not layout.partial:
@@ -78,6 +76,18 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
         unlabelled,
         notes=notes,
     )
+
+
+def find_pictures(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """The pictures in a folder and those below it, relative to it, and a sentence on drawings that are left out."""
+    files = list(_files(folder))
+    pictures = sorted(path for path in files if path.suffix.lower() in PICTURES)
+    drawn = sum(path.suffix.lower() == ".svg" for path in files)
+    notes = (f"{drawn} .svg files are left out: they hold no pixels, so save them as .png",) if drawn else ()
+    if not pictures:
+        why = notes[0] if notes else "give the folder that holds them"
+        raise RamifyError(f"{folder}: there is no picture in this folder: {why}")
+    return pictures, notes
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from ramify.errors import RamifyError
 from ramify.readers import arff, mirflickr, mirflickr_tree
 from ramify.readers.items import Items
 
-__all__ = ["FORMATS", "Format", "format_of", "read_source"]
+__all__ = ["FORMATS", "Format", "format_of", "path_of", "read_source"]
 
 
 class Format(Protocol):
@@ -42,6 +42,16 @@ def format_of(source: str | Path) -> tuple[Format, Path] | None:
         if form.matches(found):
             return form, found
     return None
+
+
+def path_of(source: str | Path) -> Path:
+    """Where a source lies, without the name of a format before it.
+
+    >>> path_of("coco:instances.json").name, path_of("items.csv").name
+    ('instances.json', 'items.csv')
+    """
+    found = format_of(source)
+    return Path(source) if found is None else found[1]
 
 
 def read_source(source: str | Path) -> Items:

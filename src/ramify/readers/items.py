@@ -1,6 +1,6 @@
 """Items: what a source says of its items, whatever the source is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +43,17 @@ class Items:
     notes: tuple[str, ...] = ()
     """Sentences on what in the source was read otherwise than one may think, or not at all."""
 
+    def known(self) -> Index:
+        """The items of which anything is known."""
+        everything = np.arange(len(self.labels.taxonomy))
+        states = (self.labels.states(block, everything) for block in self._blocks())
+        return np.flatnonzero(np.concatenate([(part != UNKNOWN).any(axis=1) for part in states]))
+
+    def coarse_only(self) -> "Items":
+        """The same items, as if nothing was said of any finer concept."""
+        taxonomy = self.labels.taxonomy
+        return replace(self, labels=Labels(taxonomy, self.labels.states(concepts=taxonomy.roots)))
+
     def under(self, taxonomy: Taxonomy) -> "Items":
         """The same items, what is known of them said of the concepts of another taxonomy that have the same names.
 
@@ -79,16 +90,14 @@ class Items:
         coarse = np.full((len(self.ids), len(taxonomy.roots)), UNKNOWN, np.int8)
         place = {root: number for number, root in enumerate(taxonomy.roots.tolist())}
         finer: list[tuple[Index, Index, NDArray[np.int8]]] = []
-        rows = max(1, BLOCK // len(self.labels.taxonomy))
-        for first in range(0, len(self.ids), rows):
-            block = np.arange(first, min(first + rows, len(self.ids)))
+        for block in self._blocks():
             states = self.labels.states(block, kept)
             for column, concept in enumerate(meant.tolist()):
                 known = np.flatnonzero(states[:, column] != UNKNOWN)
                 if concept in place:
-                    coarse[first + known, place[concept]] = states[known, column]
+                    coarse[block[known], place[concept]] = states[known, column]
                 else:
-                    finer.append((first + known, np.full(len(known), concept, np.intp), states[known, column]))
+                    finer.append((block[known], np.full(len(known), concept, np.intp), states[known, column]))
         labels = Labels(taxonomy, coarse)
         if finer:
             items, concepts, values = (np.concatenate(part) for part in zip(*finer, strict=True))
@@ -96,6 +105,12 @@ class Items:
             told = above != 0  # what lies below an irrelevant coarse concept is deduced
             labels.record(items[told], concepts[told], values[told], "imported")
         return labels
+
+    def _blocks(self) -> Iterator[Index]:
+        """All items, as many at once as memory allows."""
+        rows = max(1, BLOCK // len(self.labels.taxonomy))
+        for first in range(0, len(self.ids), rows):
+            yield np.arange(first, min(first + rows, len(self.ids)))
 
 
 def _meant(own: Taxonomy, number: int, taxonomy: Taxonomy) -> int | None:

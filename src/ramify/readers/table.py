@@ -44,7 +44,9 @@ def read_items(table: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> 
     )
 
 
-def _ids(rows: Rows, column: str) -> list[str]:
+def _ids(rows: Rows, column: str | None) -> list[str]:
+    if column is None:
+        return [f"row {number}" for number in rows.numbers]
     ids: list[str] = []
     first: dict[str, int] = {}
     for row, value in enumerate(rows.columns[column]):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ramify.concepts import check_template
-from ramify.embed import Embedder
+from ramify.embed import Embedder, default_embedder
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.project.store.locks import locked
@@ -29,13 +29,13 @@ from ramify.project.transfer.features import (
     refuse_unreadable,
 )
 from ramify.project.transfer.names import TEMPLATES, file_templates
-from ramify.readers.folder import read_folder
-from ramify.readers.items import Items
-from ramify.readers.table import Layout, read_items
+from ramify.readers import Items, Layout, read_for
+from ramify.readers.formats import path_of
 from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["Added", "Incoming", "add", "init", "prepare"]
 
+SIMPLE = "pictures"  # the extractor that needs no extra
 OUTGROWN = 4  # times as many texts as the words were learned from: then it is said
 
 
@@ -128,6 +128,12 @@ def add(store: Store, source: Any, **options: Any) -> Added:
     drop_drafts(store, *drafts)
     read = incoming.items
     notes = (*read.notes, *_fitting(store, incoming.embedder, options.get("progress")))
+    if incoming.embed == SIMPLE and options.get("embed") is None and first and default_embedder(texts=False) == SIMPLE:
+        notes = (
+            *notes,
+            f"{SIMPLE} is a simple extractor: with the extra pictures, features say far more of photos "
+            f"(pip install 'ramify[pictures]', then `ramify embed {store.folder} --again --with efficientnet`)",
+        )
     return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled, notes)
 
 
@@ -174,19 +180,22 @@ def prepare(
     embed: str | None = None,
     images: str | Path | None = None,
     skip_unreadable: bool = False,
+    coarse_only: bool = False,
     new: bool = False,
     progress: Progress | None = None,
 ) -> Incoming:
-    """Read, check and embed the items of a table or a folder of pictures, without adding them.
+    """Read, check and embed the items of any source, without adding them.
 
-    Features are given, as an array or an .npy file with a row for each item, or made by the embedder that ``embed``
-    names; by default the one the project uses, or else ``words`` (where that extra is installed), ``text`` or
-    ``pictures``, as the items have texts or pictures.
-    With ``new`` all are embedded, also those that are in the project.
+    Features are given, as an array or an .npy file with a row for each item, or come with the source, or are made by
+    the embedder that ``embed`` names; by default the one the project uses, or else what ``default_embedder`` says.
+    With ``coarse_only`` what the source says of finer concepts is left out, to try Ramify where all is known. With
+    ``new`` all are embedded, also those that are in the project.
     """
-    in_file = isinstance(source, str | Path)
-    items = (read_folder if in_file and Path(source).is_dir() else read_items)(source, store.taxonomy, layout)
-    source = Path(source) if in_file else Path("the table")
+    items = read_for(source, store.taxonomy, layout)
+    if coarse_only:
+        items = items.coarse_only()
+    features = items.features if features is None and embed is None else features
+    source = path_of(source) if isinstance(source, str | Path) else Path("the table")
     folder, pictures = _pictures(items, source, images, None if new or not len(store) else image_folder(store))
     by = choose_embedder(store, texts=any(items.texts), pictures=any(pictures), features=features, name=embed)
     known = {} if new else _known(store, items, pictures)
