@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ramify.errors import RamifyError
+from ramify.readers import coco, fiftyone, open_images
 from ramify.readers.items import Items
 
 __all__ = ["FORMATS", "Format", "format_of", "read_source"]
@@ -23,7 +24,7 @@ class Format(Protocol):
         """Its items, with labels about its own concepts."""
 
 
-FORMATS: dict[str, Format] = {}
+FORMATS: dict[str, Format] = {"coco": coco, "fiftyone": fiftyone, "open-images": open_images}
 """By the name that may stand before a path (``coco:instances.json``), in the order in which they are tried."""
 
 
