@@ -222,7 +222,7 @@ def _is_table(path: Path) -> bool:
         return False
     if "imagelabels" in path.name.lower():
         return True
-    with path.open("rb") as file:
+    with readable(path) as file:
         header = file.readline(200).decode("utf-8-sig", "replace")
     return sorted(name.strip() for name in header.split(",")) == sorted(HEADER)
 
