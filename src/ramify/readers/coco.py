@@ -9,6 +9,7 @@ import numpy as np
 
 from ramify.concepts import HALF
 from ramify.errors import RamifyError
+from ramify.files import readable
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
 from ramify.readers.items import Items
 from ramify.readers.json_stream import Section, sections
@@ -29,7 +30,7 @@ def matches(path: Path) -> bool:
     """
     if path.suffix.lower() != ".json" or not path.is_file():
         return False
-    with path.open("rb") as file:
+    with readable(path) as file:
         return KEYS.search(file.read(HEAD)) is not None
 
 

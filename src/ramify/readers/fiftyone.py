@@ -11,6 +11,7 @@ from PIL import Image
 
 from ramify.concepts import HALF
 from ramify.errors import RamifyError
+from ramify.files import readable
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
 from ramify.readers.items import Items
 from ramify.readers.json_stream import Section, sections
@@ -33,7 +34,7 @@ def matches(path: Path) -> bool:
     file = path / NAME if path.is_dir() else path
     if file.suffix.lower() != ".json" or not file.is_file():
         return False
-    with file.open("rb") as opened:
+    with readable(file) as opened:
         return BEGINNING.match(opened.read(HEAD)) is not None
 
 
@@ -55,15 +56,15 @@ def read(path: Path) -> Items:
     content = _Content(path)
     taxonomy = content.taxonomy()
     states = content.states(len(taxonomy))
-    files = _files(path.parent / PICTURES)
-    pictures = [files.get(name) for name in content.ids]
+    ids, files = content.ids, _files(path.parent / PICTURES)
+    pictures = [files.get(name) for name in ids]
     without = pictures.count(None)
     notes = [f"{content.machine_made} labels have a confidence below 1: a machine made them, so they say nothing"]
     lost = f"{without} items have no picture in the folder {PICTURES}"
     return Items(
-        lambda number: f"{path}, labels, {content.ids[number]!r}",
-        content.ids,
-        [None] * len(content.ids),
+        lambda number: f"{path}, labels, {ids[number]!r}",
+        ids,
+        [None] * len(ids),
         pictures,
         Labels(taxonomy, states),
         unlabelled=int((states == UNKNOWN).all(axis=1).sum()),
