@@ -13,6 +13,7 @@ from ramify.embed import embed, embedder
 from ramify.embed.backbone import content
 from ramify.embed.names import name_vectors
 from ramify.errors import RamifyError
+from ramify.project.transfer.importing import add, init
 from ramify.taxonomy import Taxonomy
 
 WORDS = ["<pad>", "<unk>", "<s>", "</s>", "a", "photo", "of", "cat", "dog", "animal", "."]
@@ -476,6 +477,21 @@ def test_no_onnx_file_and_a_broken_one(tmp_path):
     )
     (tmp_path / "m.onnx").write_text("broken")
     assert "of onnx cannot be loaded (" in refused(lambda: embedder(f"onnx:{tmp_path / 'm.onnx'}").fit([]))
+
+
+def test_a_project_goes_on_with_its_model_and_tells_when_that_has_changed(plain, tmp_path):
+    name = network(tmp_path / "m.onnx")
+    with init(tmp_path / "project", Taxonomy({"thing": ["cat", "dog"]})) as store:
+        add(store, {"id": ["a", "b"], "picture": ["red.png", "navy.png"]}, images=tmp_path, embed=name)
+        assert (store.setting("embed"), store.features().shape) == (name, (2, 3))
+        add(store, {"id": ["c"], "picture": ["white.png"]}, images=tmp_path)
+        assert np.allclose(store.features(), means(), atol=1e-3)
+        network(tmp_path / "m.onnx", said={"mean": "0.5"})
+        Image.new("RGB", (9, 9)).save(tmp_path / "black.png")
+        more = {"id": ["d"], "picture": ["black.png"]}
+        assert "is no longer the one that the items were embedded by" in refused(
+            lambda: add(store, more, images=tmp_path)
+        )
 
 
 # -- what a model holds ------------------------------------------------------------------------------------------------
