@@ -30,8 +30,9 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
     >>> embedder("nothing")
     Traceback (most recent call last):
     ...
-    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, words, pictures or
-        sentence-transformers:NAME_OR_FOLDER
+    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, words, pictures,
+        sentence-transformers:NAME_OR_FOLDER, transformers:NAME_OR_FOLDER, open-clip:MODEL/WEIGHTS,
+        timm:NAME_OR_FOLDER or onnx:FILE
     """
     kind, _, model = name.partition(":")
     if name == "pictures":
@@ -52,6 +53,19 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
         from ramify.embed.transformers import TransformersEmbedder
 
         return TransformersEmbedder(model, folder)
+    if kind == "open-clip" and model:
+        from ramify.embed.open_clip import OpenClipEmbedder
+
+        return OpenClipEmbedder(model, folder)
+    if kind == "timm" and model:
+        from ramify.embed.timm import TimmEmbedder
+
+        return TimmEmbedder(model, folder)
+    if kind == "onnx" and model:
+        from ramify.embed.onnx import OnnxEmbedder
+
+        return OnnxEmbedder(model, folder)
     raise RamifyError(
-        f"there is no embedder {name!r}: choose text, words, pictures or sentence-transformers:NAME_OR_FOLDER"
+        f"there is no embedder {name!r}: choose text, words, pictures, sentence-transformers:NAME_OR_FOLDER, "
+        "transformers:NAME_OR_FOLDER, open-clip:MODEL/WEIGHTS, timm:NAME_OR_FOLDER or onnx:FILE"
     )

@@ -13,7 +13,7 @@ from ramify.embed.base import Floats, digest
 from ramify.embed.opening import PictureFiles
 from ramify.errors import RamifyError
 
-__all__ = ["Backbone", "content", "split_file"]
+__all__ = ["Backbone", "as_array", "content", "device", "split_file"]
 
 LONGEST = (
     100  # times that a picture may be as long as it is wide: models enlarge the short side, and the long one with it
@@ -156,6 +156,28 @@ def _hashed(path: Path, size: int, date: int) -> str:
     """What a file holds, read once while its size and date stay."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def device() -> str:
+    """Where models run: on a graphics card where there is one.
+
+    >>> device() in ("cpu", "cuda")
+    True
+    """
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def as_array(rows: Any) -> Floats:
+    """A tensor, wherever it lies, as the rows of features.
+
+    >>> import torch
+    >>> as_array(torch.zeros(2, 3, dtype=torch.float16)).dtype
+    dtype('float32')
+    """
+    array: Floats = rows.float().cpu().numpy()
+    return array
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from ramify.embed.backbone import Backbone
+from ramify.embed.backbone import Backbone, as_array, device
 from ramify.embed.base import Floats
 from ramify.errors import RamifyError
 
@@ -45,7 +45,7 @@ class TransformersEmbedder(Backbone):
         pooling = {key for key in missing if "pooler" in key.split(".")}
         if missing - pooling:  # they would be random numbers, others at each start
             raise ValueError(f"{len(missing - pooling)} of its weights are missing, such as {min(missing - pooling)}")
-        return processor, model.float().eval().to(_device()), bool(pooling)
+        return processor, model.float().eval().to(device()), bool(pooling)
 
     @property
     def reads_names(self) -> bool:
@@ -67,10 +67,10 @@ class TransformersEmbedder(Backbone):
         import torch
 
         _, model, untrained = self.loaded
-        inputs = {name: torch.from_numpy(np.stack([one[name] for one in pixels])).to(_device()) for name in pixels[0]}
+        inputs = {name: torch.from_numpy(np.stack([one[name] for one in pixels])).to(device()) for name in pixels[0]}
         with torch.inference_mode():
             found = model.get_image_features(**inputs) if self.reads_names else model(**inputs)
-            return _array(_pooled(found, untrained))
+            return as_array(_pooled(found, untrained))
 
     @cached_property
     def _tokens(self) -> Any:
@@ -101,10 +101,10 @@ class TransformersEmbedder(Backbone):
                     truncation=True,
                     max_length=longest,
                     return_tensors="pt",
-                ).to(_device())
+                ).to(device())
                 wanted = ("input_ids",) if full else ("input_ids", "attention_mask")
                 found = model.get_text_features(**{name: inputs[name] for name in wanted if name in inputs})
-                rows.append(_array(_pooled(found, False)))
+                rows.append(as_array(_pooled(found, False)))
         return np.concatenate(rows)
 
 
@@ -119,17 +119,6 @@ def _pooled(found: Any, untrained: bool) -> Any:
     if hidden.ndim == 4:
         return hidden.mean((2, 3))
     return hidden[:, 0] if untrained else hidden.mean(1)
-
-
-def _array(rows: Any) -> Floats:
-    array: Floats = rows.float().cpu().numpy()
-    return array
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _quiet() -> None:
