@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ramify.errors import RamifyError
-from ramify.readers import arff, mirflickr, mirflickr_tree
+from ramify.readers import arff, hugging_face, mirflickr, mirflickr_tree
 from ramify.readers.items import Items
 
 __all__ = ["FORMATS", "Format", "format_of", "read_source"]
@@ -26,6 +26,7 @@ class Format(Protocol):
 
 FORMATS: dict[str, Format] = {
     "arff": arff,
+    "hugging-face": hugging_face,
     "mirflickr": mirflickr,
     "mirflickr-tree": mirflickr_tree,
 }
