@@ -1,7 +1,7 @@
 """Files of other tools, which bring their own concepts. A new format is one file beside this one and one line here.
 
-A format's module has ``matches(path)``, which looks at no more than it must, and ``read(path)``, which gives Items whose
-labels are about the concepts of the file.
+A format's module has ``matches(path)``, which looks at no more than it must, and ``read(path)``, which gives Items
+with labels about the concepts of the file.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(source: str | Path) -> tuple[Format, Path] | None:
-    """The format of a source and its path, None where it is of none: by the name before it, or else by what it holds."""
+    """The format of a source (by the name before it, or else by what it holds) and its path; None where it has none."""
     name, _, path = str(source).partition(":")
     if name in FORMATS and path and not Path(source).exists():
         return FORMATS[name], Path(path)
