@@ -241,8 +241,8 @@ def test_ids_that_repeat_are_not_ids(tmp_path):
         ),
         (
             {"metadata_jsonl": '{{"file_name": "a.png", "label": 0.5}}\n'},
-            "{path}/metadata.jsonl, row 1, column 'label': 0.5 is neither a number nor a name of a class, nor a list of "
-            "them: correct it",
+            "{path}/metadata.jsonl, row 1, column 'label': 0.5 is neither a number nor a name of a class, nor a list "
+            "of them: correct it",
         ),
         (
             {"metadata_csv": "file_name,labels\na.png,[cat\n"},
