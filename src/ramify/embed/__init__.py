@@ -30,7 +30,7 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
     >>> embedder("nothing")
     Traceback (most recent call last):
     ...
-    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, words, pictures,
+    ramify.errors.RamifyError: there is no embedder 'nothing': choose text, words, efficientnet, pictures,
         sentence-transformers:NAME_OR_FOLDER, transformers:NAME_OR_FOLDER, open-clip:MODEL/WEIGHTS,
         timm:NAME_OR_FOLDER or onnx:FILE
     """
@@ -66,6 +66,6 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
 
         return OnnxEmbedder(model, folder)
     raise RamifyError(
-        f"there is no embedder {name!r}: choose text, words, pictures, sentence-transformers:NAME_OR_FOLDER, "
+        f"there is no embedder {name!r}: choose text, words, efficientnet, pictures, sentence-transformers:NAME_OR_FOLDER, "
         "transformers:NAME_OR_FOLDER, open-clip:MODEL/WEIGHTS, timm:NAME_OR_FOLDER or onnx:FILE"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ramify.errors import RamifyError
-from ramify.readers import arff, coco, fiftyone, mirflickr, mirflickr_tree, open_images
+from ramify.readers import arff, coco, fiftyone, hugging_face, mirflickr, mirflickr_tree, open_images
 from ramify.readers.items import Items
 
 __all__ = ["FORMATS", "Format", "format_of", "path_of", "read_source"]
@@ -29,6 +29,7 @@ FORMATS: dict[str, Format] = {
     "fiftyone": fiftyone,
     "open-images": open_images,
     "arff": arff,
+    "hugging-face": hugging_face,
     "mirflickr": mirflickr,
     "mirflickr-tree": mirflickr_tree,
 }
