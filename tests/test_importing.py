@@ -200,7 +200,7 @@ def test_a_project_stays_with_its_embedder(store, tmp_path):
 def test_what_to_embed_must_be_clear(store, tmp_path):
     (tmp_path / "a.csv").write_text("id,labels\na,animal\n")
     refused(store, tmp_path / "a.csv", "the items have neither texts nor pictures: say --embed text")
-    refused(store, tmp_path / "a.csv", "there is no embedder 'wordz': choose text, words, pictures or", embed="wordz")
+    refused(store, tmp_path / "a.csv", "there is no embedder 'wordz': choose text, words, pictures, ", embed="wordz")
 
 
 # -- pictures --------------------------------------------------------------------------------------------------------
