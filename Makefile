@@ -7,12 +7,15 @@ READY := .venv/.ready
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
 
+# On several cores at once; a machine with many would only run out of memory.
+PYTEST := .venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+
 test: $(READY)
-	.venv/bin/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 # Tests that kill processes many times, or run whole experiments.
 slow: $(READY)
-	.venv/bin/python -m pytest -m slow tests
+	$(PYTEST) -m slow tests
 
 check: $(READY) check-page
 	.venv/bin/ruff check

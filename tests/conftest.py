@@ -24,9 +24,10 @@ def real_bundle():
 
 
 @pytest.fixture(autouse=True)
-def plain_texts(monkeypatch):
-    """Texts are embedded as ``text`` where a test says nothing else, whether the extra ``words`` is there or not."""
+def plain_embedders(monkeypatch):
+    """Texts and pictures are embedded by what needs no extra where a test says nothing else."""
     monkeypatch.setattr("ramify.embed.words_installed", lambda: False)
+    monkeypatch.setattr("ramify.embed.efficientnet_installed", lambda: False)
 
 
 @pytest.fixture(scope="session")

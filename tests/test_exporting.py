@@ -214,8 +214,7 @@ def test_annotators_and_keys_of_a_file(store, tmp_path):
         ("id,concept,answer\n,cat,yes\n", "{path}, row 2, column 'id': the id is missing: correct the id"),
         (
             "id,concept,answer\na,car,yes\n",
-            "{path}, row 2, column 'concept': there is no concept 'car' in the taxonomy: its roots are 'animal', "
-            "'food'",
+            "{path}, row 2, column 'concept': there is no concept 'car' in the taxonomy: did you mean 'cat'?",
         ),
         (
             "id,concept,answer\na,cat,yes\nb,apple,perhaps\n",

@@ -15,8 +15,8 @@ from ramify.embed.text import TextEmbedder
 from ramify.errors import RamifyError
 from ramify.project.store.store import Store
 from ramify.project.transfer import importing
-from ramify.project.transfer.features import drop_drafts, embedded
-from ramify.project.transfer.importing import add, image_folder, init, prepare
+from ramify.project.transfer.features import drop_drafts, embedded, image_folder, used_embedder
+from ramify.project.transfer.importing import add, init, prepare
 
 WORDS = ["cat purrs softly", "dog barks", "red apple", "yellow banana", "cat and dog", "apple pie"]
 
@@ -81,8 +81,9 @@ def test_adding_twice_is_adding_once(store, tmp_path):
 
 def test_later_items_are_embedded_by_what_the_first_ones_taught(store, tmp_path):
     add(store, table(tmp_path / "items.csv"))
+    store.new_model(lambda folder: {})
     done = add(store, table(tmp_path / "more.csv", 9, start=3))
-    assert (done.added, done.present, done.embed) == (3, 3, "text")
+    assert (done.added, done.present, done.embed, done.notes) == (3, 3, "text", ())
     by = TextEmbedder.load(store.folder / "embedder")
     assert np.allclose(store.features()[6:], by.rows([f"{WORDS[n % 6]} {n}" for n in (6, 7, 8)])[0], atol=1e-6)
 
@@ -147,7 +148,7 @@ def test_items_without_text_are_listed(store, tmp_path):
     refused(
         store,
         tmp_path / "a.csv",
-        "1 of 2 items cannot be read, so nothing was added; mend them and run the same command again "
+        "1 of 2 items cannot be read, so nothing was changed; mend them and run the same command again "
         "(what is embedded stays so), or leave them out with --skip-unreadable:\n"
         f"  {tmp_path / 'a.csv'}, row 3 ('b'): it has no text",
     )
@@ -331,10 +332,10 @@ def test_who_comes_second_is_embedded_by_what_the_first_taught(store, tmp_path, 
     overtaken(table(tmp_path / "first.csv", 4), embed="text")
     done = add(store, table(tmp_path / "second.csv", 30, start=3), embed="text")
     assert (done.added, done.present, done.embed) == (26, 1, "text")
-    by = TextEmbedder.load(store.folder / "embedder")
+    by = used_embedder(store, "text")
     texts = [f"{WORDS[n % 6]} {n}" for n in range(30)]
     assert store.all_ids().tolist() == [str(n) for n in range(30)]
-    assert store.features().shape == (30, 3)
+    assert store.features().shape == (30, 29), "without a model, what the first four taught is learned again from all"
     assert np.allclose(store.features(), by.rows(texts)[0], atol=1e-6)
     assert not (store.folder / "drafts").exists()
 

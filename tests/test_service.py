@@ -54,7 +54,7 @@ def entries(tasks):
     return {(e.item, e.concept) for task in tasks for e in task.entries}
 
 
-def until(condition, seconds=20.0):
+def until(condition, seconds=300.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it took too long"

@@ -1,4 +1,4 @@
-"""Tables of items: what is read from .csv, .jsonl and .parquet, and the sentence for every mistake."""
+"""Tables of items: what is read from files and from memory, and the sentence for every mistake."""
 
 import json
 import os
@@ -200,7 +200,7 @@ def test_columns_can_be_named_and_others_are_told(tmp_path):
         ("key,text\na,x\n", "{path}: there is no column 'id', only 'key', 'text': name it with --id"),
         (
             "id,labels\na,animal\nb,animal;car\n",
-            "{path}, row 3, column 'labels': there is no concept 'car' in the taxonomy: its roots are 'animal', 'food'",
+            "{path}, row 3, column 'labels': there is no concept 'car' in the taxonomy: did you mean 'cat'?",
         ),
         (
             "id,animal\na,maybe\n",
@@ -275,7 +275,8 @@ def test_other_files_are_refused(tmp_path):
     message = "{path}: this is not a whole .parquet file; it may be cut off or of another kind: copy it again"
     refused(tmp_path, whole.read_bytes()[:-20], message, "cut.parquet")
     refused(tmp_path, "", message, "empty.parquet")
-    refused(tmp_path, "x", "{path}: a table ends in .csv, .jsonl or .parquet: save it as one of these", "items.xlsx")
+    endings = ".csv, .tsv, .xlsx, .jsonl or .parquet"
+    refused(tmp_path, "x", f"{{path}}: a table ends in {endings}: save it as one of these", "items.xls")
     with pytest.raises(RamifyError, match="there is no such file"):
         read_items(tmp_path / "none.csv", TAXONOMY)
 
@@ -327,6 +328,39 @@ def test_a_folder_of_pictures_is_read_with_its_subfolders(tmp_path):
         read_folder(tmp_path / "food" / "none", TAXONOMY)
 
 
+def test_drawings_are_named_as_left_out(tmp_path):
+    for name in ("a.svg", "b.SVG", "notes.txt"):
+        (tmp_path / name).write_text("<svg/>")
+    left_out = "2 .svg files are left out: they hold no pixels, so save them as .png"
+    with pytest.raises(RamifyError) as error:
+        read_folder(tmp_path, TAXONOMY)
+    assert str(error.value) == f"{tmp_path}: there is no picture in this folder: {left_out}"
+    Image.new("RGB", (4, 4)).save(tmp_path / "c.png")
+    items = read_folder(tmp_path, TAXONOMY)
+    assert (items.ids, items.notes) == (["c.png"], (left_out,))
+
+
+def test_links_to_folders_are_followed_once(tmp_path):
+    for name in ("here/x.png", "here/dog/a.png", "there/b.png", "there/deep/c.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    here = tmp_path / "here"
+    try:
+        for link, to in (
+            ("cat", "there"),
+            ("again", "there"),
+            ("back", "here"),
+            ("dog/up", "here"),
+            ("also", "here/dog"),
+        ):
+            (here / link).symlink_to(tmp_path / to, target_is_directory=True)
+        (here / "nowhere").symlink_to(tmp_path / "none", target_is_directory=True)
+        (here / "one.png").symlink_to(here / "x.png")
+    except OSError:
+        pytest.skip("there are no links here")
+    assert read_folder(here, TAXONOMY).ids == ["again/b.png", "again/deep/c.png", "dog/a.png", "one.png", "x.png"]
+
+
 def test_a_picture_whose_name_is_not_utf8_is_refused(tmp_path):
     name = os.fsencode(tmp_path) + b"/caf\xe9.png"
     try:
@@ -351,3 +385,22 @@ def test_many_rows_are_read_quickly_enough_to_test(tmp_path):
     rows = ["id,labels"] + [f"{number},{'animal;food' if number % 3 else 'cat'}" for number in range(20_000)]
     items = items_of(tmp_path, "\n".join(rows))
     assert np.bincount(items.labels.states(concepts=["food"])[:, 0]).tolist() == [6667, 13333]
+
+
+def test_large_and_small_letters_and_spaces_in_names_are_forgiven(tmp_path):
+    taxonomy = Taxonomy({"Pet": ["guinea pig", "dog"], "toy": ["teddy_bear", "Dog"]})
+    table = {
+        "id": ["a", "b"],
+        "labels": ["PET; Guinea-Pig", "Toy>Teddy  Bear"],
+        "dog": ["0", ""],
+        "toy > DOG": ["", "1"],
+    }
+    items = read_items(table, taxonomy)
+    names = ["Pet", "guinea pig", "Pet > dog", "toy", "teddy_bear", "toy > Dog"]
+    assert items.labels.states(concepts=names).tolist() == [[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1]]
+    with pytest.raises(RamifyError, match="2 concepts are called 'DOG': write its path, 'Pet > dog' or 'toy > Dog'"):
+        read_items({"id": ["a"], "labels": ["DOG"]}, taxonomy)
+    with pytest.raises(
+        RamifyError, match="there is no concept 'Guinea Pgi' in the taxonomy: did you mean 'guinea pig'"
+    ):
+        read_items({"id": ["a"], "labels": ["Guinea Pgi"]}, taxonomy)

@@ -1,6 +1,8 @@
 """Taxonomy: a forest of named concepts. Roots are coarse, leaves are fine, any depth lies between."""
 
+import difflib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -249,14 +251,39 @@ class Taxonomy:
                 numbers.setdefault(name, []).append(number)
         return numbers
 
+    @cached_property
+    def _by_loose_name(self) -> dict[str, list[int]]:
+        numbers: dict[str, list[int]] = {}
+        for exact in (self._by_name, {path: [number] for path, number in self._by_path.items()}):
+            for name, meant in exact.items():
+                known = numbers.setdefault(_loose(name), [])
+                known.extend(number for number in meant if number not in known)
+        return numbers
+
     def called(self, name: str) -> list[int]:
         """The concepts that may be meant: by a full path one, by a name or alias all that bear it.
 
-        >>> taxonomy = Taxonomy({"fruit": ["orange"], "colour": ["orange"]})
+        Where nothing is called exactly so, large and small letters are alike, and so are spaces, ``_`` and ``-``.
+
+        >>> taxonomy = Taxonomy({"fruit": ["orange"], "colour": ["orange", "light blue"]})
         >>> taxonomy.called("fruit > orange"), taxonomy.called("orange"), taxonomy.called("blue")
         ([0], [0, 1], [])
+        >>> taxonomy.called("Light_Blue"), taxonomy.called("Fruit>Orange")
+        ([2], [0])
         """
-        return [self._by_path[name]] if name in self._by_path else self._by_name.get(name, [])
+        if name in self._by_path:
+            return [self._by_path[name]]
+        return self._by_name.get(name) or self._by_loose_name.get(_loose(name), [])
+
+    def nearest(self, name: str) -> str | None:
+        """The name of a concept that somebody may have meant who wrote a name that none has.
+
+        >>> Taxonomy({"animal": ["cat", "dog"]}).nearest("Dgo")
+        'dog'
+        """
+        names = {_loose(known): known for known in [*self._by_path, *self._by_name]}
+        close = difflib.get_close_matches(_loose(name), names, n=1)
+        return names[close[0]] if close else None
 
     def index(self, concept: ConceptRef) -> int:
         """The number of a concept given as number, full path, name or alias.
@@ -279,7 +306,9 @@ class Taxonomy:
             paths = " or ".join(repr(self.path(number)) for number in meant)
             raise RamifyError(f"{len(meant)} concepts are called {wanted!r}: write its path, {paths}")
         if not meant:
-            raise RamifyError(f"there is no concept {wanted!r} in the taxonomy: its roots are {self._some_roots()}")
+            near = self.nearest(wanted)
+            hint = f"its roots are {self._some_roots()}" if near is None else f"did you mean {near!r}?"
+            raise RamifyError(f"there is no concept {wanted!r} in the taxonomy: {hint}")
         return meant[0]
 
     def indices(self, concepts: ConceptRef | Iterable[ConceptRef]) -> Index:
@@ -425,3 +454,9 @@ class Taxonomy:
             text = yaml.safe_dump(self.to_dict(), allow_unicode=True, sort_keys=False)
         with whole_file(path) as draft:
             draft.write_text(text, encoding="utf-8")
+
+
+def _loose(name: str) -> str:
+    """A name, or a path, without what people write one way or another."""
+    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", name.casefold()).split(ARROW.strip())  # "-dog" denies the dog
+    return ARROW.join(" ".join(step.split()) for step in steps)

@@ -75,7 +75,8 @@ def init(
 def add(
     folder: Folder,
     source: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .csv, .jsonl or .parquet file, or a folder of pictures.")
+        Path,
+        typer.Argument(metavar="FILE", help="A .csv, .tsv, .xlsx, .jsonl or .parquet file, or a folder of pictures."),
     ],
     features: Features = None,
     embed: Annotated[

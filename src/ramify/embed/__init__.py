@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ramify.embed.base import Embedder, Floats, embed
+from ramify.embed.efficientnet import EfficientNetEmbedder, efficientnet_installed
 from ramify.embed.pictures import FEATURES, PictureEmbedder, embed_pictures
 from ramify.embed.words import WordEmbedder, words_installed
 from ramify.errors import RamifyError
@@ -11,14 +12,14 @@ __all__ = ["FEATURES", "Embedder", "Floats", "default_embedder", "embed", "embed
 
 
 def default_embedder(*, texts: bool) -> str:
-    """What items are embedded by where nobody says it: for texts ``words``, where that extra is there, or ``text``.
+    """What items are embedded by where nobody says it: by a pretrained model where its extra is there.
 
-    >>> default_embedder(texts=False)
-    'pictures'
+    >>> default_embedder(texts=True) in ("words", "text"), default_embedder(texts=False) in ("efficientnet", "pictures")
+    (True, True)
     """
-    if not texts:
-        return "pictures"
-    return "words" if words_installed() else "text"
+    if texts:
+        return "words" if words_installed() else "text"
+    return "efficientnet" if efficientnet_installed() else "pictures"
 
 
 def embedder(name: str, folder: Path | None = None) -> Embedder:
@@ -35,6 +36,8 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
     kind, _, model = name.partition(":")
     if name == "pictures":
         return PictureEmbedder()
+    if name == "efficientnet":
+        return EfficientNetEmbedder()
     if name == "text":
         from ramify.embed.text import TextEmbedder
 
@@ -45,6 +48,10 @@ def embedder(name: str, folder: Path | None = None) -> Embedder:
         from ramify.embed.sentence import SentenceEmbedder
 
         return SentenceEmbedder(model)
+    if kind == "transformers" and model:
+        from ramify.embed.transformers import TransformersEmbedder
+
+        return TransformersEmbedder(model, folder)
     raise RamifyError(
         f"there is no embedder {name!r}: choose text, words, pictures or sentence-transformers:NAME_OR_FOLDER"
     )

@@ -26,10 +26,12 @@ class Embedder(Protocol):
     """How many are embedded at once."""
     fits: bool
     """Whether it learns from the first items."""
-    reads_names: bool
-    """Whether it reads texts, such as the names of concepts, into the space of the items."""
     templates: tuple[str, ...]
     """What names are put into, besides standing alone, where the user says nothing else: texts with ``{}``."""
+
+    @property
+    def reads_names(self) -> bool:
+        """Whether it reads texts, such as the names of concepts, into the space of the items."""
 
     def fit(self, values: Sequence[str]) -> None:
         """Learn from the first items, or at least make sure that the embedder can be used."""

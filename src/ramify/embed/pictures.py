@@ -1,15 +1,14 @@
 """Pictures as features, with nothing to download and nothing fitted."""
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageDraw
 
 from ramify.embed.base import Floats
+from ramify.embed.opening import PictureFiles, as_rgb
 
 __all__ = ["FEATURES", "PictureEmbedder", "embed_pictures"]
 
@@ -26,56 +25,22 @@ SHARP = np.float32(0.7)  # an edge counts for directions whose cosine to its own
 FAINT = 0.3  # windows with less contrast than this count less
 
 
-class PictureEmbedder:
-    """Embeds the files of pictures, turned as the camera was held."""
+class PictureEmbedder(PictureFiles):
+    """Embeds the files of pictures by ``embed_pictures``."""
 
-    name, reads, batch, fits = "pictures", "picture", 64, False
-    reads_names = False
-    templates: tuple[str, ...] = ()
-
-    def fit(self, values: Sequence[str]) -> None:
-        """Nothing is fitted."""
+    name, batch, side, columns = "pictures", 64, 2 * SIDE, FEATURES
 
     def fingerprint(self) -> str:
         """The extractor never changes within a version."""
-        return f"pictures 1 {FEATURES}"
+        return f"pictures 2 {FEATURES}"
 
-    def key(self, value: str) -> str:
-        """The path, with the size and date of the file: a picture that was mended is embedded again."""
-        try:
-            file = Path(value).stat()
-        except OSError:
-            return value
-        return f"{value} {file.st_size} {file.st_mtime_ns}"
+    def pixels(self, picture: Image.Image) -> Floats:
+        """The row itself: there is nothing to gain by many at once."""
+        return _features(picture)
 
-    def rows(self, values: Sequence[str]) -> tuple[Floats, dict[int, str]]:
-        """The features of each file that holds a picture."""
-        rows: list[Floats] = []
-        wrong: dict[int, str] = {}
-        for place, value in enumerate(values):
-            try:
-                rows.append(_features(_open(value)))
-            except FileNotFoundError:
-                wrong[place] = "there is no such file"
-            except Image.DecompressionBombError:
-                wrong[place] = "the picture is too large: make it smaller"
-            except Exception:  # a damaged file makes decoders raise many kinds
-                wrong[place] = "this is not a whole picture of a kind that can be read"
-        return (np.stack(rows) if rows else np.empty((0, FEATURES), np.float32)), wrong
-
-    def names(self, texts: Sequence[str]) -> Floats:
-        """It knows pictures only."""
-        raise NotImplementedError
-
-    def save(self, folder: Path) -> None:
-        """There is nothing to write."""
-
-
-def _open(path: str) -> Image.Image:
-    with warnings.catch_warnings(), Image.open(path) as picture:
-        warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
-        picture.draft("RGB", (2 * SIDE, 2 * SIDE))  # a large JPEG need not be decoded in full
-        return ImageOps.exif_transpose(picture).convert("RGB")
+    def features(self, pixels: list[Floats]) -> Floats:
+        """The rows."""
+        return np.stack(pixels)
 
 
 def embed_pictures(pictures: Iterable[Image.Image]) -> Floats:
@@ -106,7 +71,7 @@ def _windows(picture: Image.Image) -> Floats:
 
 def _cells(picture: Image.Image) -> Floats:
     """The edges in several directions and the three opponent colours of each cell."""
-    small = picture.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+    small = as_rgb(picture).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     pixels = np.ascontiguousarray(np.moveaxis(np.asarray(small), 2, 0), np.float32) / 255
     down, right = np.zeros_like(pixels), np.zeros_like(pixels)
     down[:, 1:-1] = pixels[:, 2:] - pixels[:, :-2]

@@ -1,6 +1,5 @@
 """Which column of a table is what: ids, texts, pictures, lists of labels, concepts of yes and no, or nothing."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,9 +87,8 @@ class Roles:
     def _add_label_column(self, rows: Rows, taxonomy: Taxonomy, name: str) -> None:
         if not taxonomy.called(name):
             if not name.startswith(NAMELESS) and _looks_like_labels(rows.columns[name]):
-                known = [*taxonomy.names, *map(taxonomy.path, range(len(taxonomy)))]
-                close = difflib.get_close_matches(name, known, n=1)
-                meant = f"correct the name (did you mean {close[0]!r}?)" if close else "correct the name"
+                near = taxonomy.nearest(name)
+                meant = "correct the name" if near is None else f"correct the name (did you mean {near!r}?)"
                 raise RamifyError(
                     f"{rows.path}, column {name!r}: it holds yes and no, but no concept has this name: "
                     f"{meant}, or say --ignore {name!r}"

@@ -1,6 +1,8 @@
 """Items from a folder of pictures: each picture is one, and the folders it lies in may say what it shows."""
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
     """Every picture in a folder and those below it; its id is its path.
 
     A folder called like a concept says that its pictures show it, and no coarse concept but those; pictures that lie
-    elsewhere say nothing.
+    elsewhere say nothing. Links to folders are followed.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -32,10 +34,13 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
     """
     folder, layout = Path(folder), layout or Layout()
     endings = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
-    pictures = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.suffix.lower() in endings)
-    pictures = [path for path in pictures if not any(part.startswith(".") for part in path.parts)]
+    files = list(_files(folder))
+    pictures = sorted(path for path in files if path.suffix.lower() in endings)
+    drawn = sum(path.suffix.lower() == ".svg" for path in files)
+    notes = (f"{drawn} .svg files are left out: they hold no pixels, so save them as .png",) if drawn else ()
     if not pictures:
-        raise RamifyError(f"{folder}: there is no picture in this folder: give the folder that holds them")
+        why = notes[0] if notes else "give the folder that holds them"
+        raise RamifyError(f"{folder}: there is no picture in this folder: {why}")
     ids = [path.as_posix() for path in pictures]
     foreign = next((name for name in ids if re.search(HALF, name)), None)
     if foreign is not None:
@@ -64,5 +69,33 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
         labels.record(numbers, concepts, RELEVANT, "imported")
     unlabelled = int((coarse == UNKNOWN).all(axis=1).sum())
     return Items(
-        lambda number: str(folder / ids[number]), ids, [None] * len(ids), list(ids), labels, tuple(ignored), unlabelled
+        lambda number: str(folder / ids[number]),
+        ids,
+        [None] * len(ids),
+        list(ids),
+        labels,
+        tuple(ignored),
+        unlabelled,
+        notes=notes,
     )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """All files in a folder and those below it but hidden ones, relative to it.
+
+    Links to folders are followed after everything else, so that a folder that is met twice is read once, by its own
+    name, and one that leads back to where it lies ends there.
+    """
+    met: set[str] = set()
+    waiting = [str(folder)]
+    while waiting:
+        start, links = waiting.pop(0), []
+        for here, folders, names in os.walk(start):
+            real = os.path.realpath(here)
+            shown = [] if real in met else sorted(name for name in folders if not name.startswith("."))
+            links += [path for name in shown if os.path.islink(path := os.path.join(here, name))]
+            folders[:] = shown
+            if real not in met:
+                met.add(real)
+                yield from (Path(here, name).relative_to(folder) for name in names if not name.startswith("."))
+        waiting += links

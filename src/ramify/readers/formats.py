@@ -1,14 +1,14 @@
 """Files of other tools, which bring their own concepts. A new format is one file beside this one and one line here.
 
-A format's module has ``matches(path)``, which looks at no more than it must, and ``read(path)``, which gives Items whose
-labels are about the concepts of the file.
+A format's module has ``matches(path)``, which looks at no more than it must, and ``read(path)``, which gives Items
+with labels about the concepts of the file.
 """
 
 from pathlib import Path
 from typing import Protocol
 
 from ramify.errors import RamifyError
-from ramify.readers import coco, fiftyone, open_images
+from ramify.readers import arff, coco, fiftyone, mirflickr, mirflickr_tree, open_images
 from ramify.readers.items import Items
 
 __all__ = ["FORMATS", "Format", "format_of", "read_source"]
@@ -24,12 +24,19 @@ class Format(Protocol):
         """Its items, with labels about its own concepts."""
 
 
-FORMATS: dict[str, Format] = {"coco": coco, "fiftyone": fiftyone, "open-images": open_images}
+FORMATS: dict[str, Format] = {
+    "arff": arff,
+    "coco": coco,
+    "fiftyone": fiftyone,
+    "mirflickr": mirflickr,
+    "mirflickr-tree": mirflickr_tree,
+    "open-images": open_images,
+}
 """By the name that may stand before a path (``coco:instances.json``), in the order in which they are tried."""
 
 
 def format_of(source: str | Path) -> tuple[Format, Path] | None:
-    """The format of a source and its path, None where it is of none: by the name before it, or else by what it holds."""
+    """The format of a source (by the name before it, or else by what it holds) and its path; None where it has none."""
     name, _, path = str(source).partition(":")
     if name in FORMATS and path and not Path(source).exists():
         return FORMATS[name], Path(path)

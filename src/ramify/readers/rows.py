@@ -1,4 +1,4 @@
-"""Rows: what a .csv, .jsonl or .parquet file holds, column by column, and where in the file each row stands."""
+"""Rows: what a table's file holds, column by column, and where in the file each row stands."""
 
 import csv
 import io
@@ -12,8 +12,9 @@ from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.files import readable
+from ramify.readers.spreadsheet import read_sheet
 
-FORMATS = ("csv", "jsonl", "parquet")
+FORMATS = ("csv", "tsv", "xlsx", "jsonl", "parquet")
 NAMELESS = "nameless column"  # such as the row numbers that pandas writes first
 LONGEST = (1 << 31) - 1  # characters of one field; the csv module's own limit is shorter than a long text
 
@@ -36,7 +37,7 @@ class Rows:
 
 
 def read_rows(path: str | Path) -> Rows:
-    """Read a table by the ending of its name; the header of a .csv file is its row 1.
+    """Read a table by the ending of its name; the header of a .csv, .tsv or .xlsx file is its row 1.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -48,8 +49,16 @@ def read_rows(path: str | Path) -> Rows:
     path = Path(path)
     ending = path.suffix.lower().lstrip(".")
     if ending not in FORMATS:
-        raise RamifyError(f"{path}: a table ends in .csv, .jsonl or .parquet: save it as one of these")
-    rows = {"csv": _read_csv, "jsonl": _read_jsonl, "parquet": _read_parquet}[ending](path)
+        listed = f"{', '.join(f'.{name}' for name in FORMATS[:-1])} or .{FORMATS[-1]}"
+        raise RamifyError(f"{path}: a table ends in {listed}: save it as one of these")
+    readers = {
+        "csv": _read_csv,
+        "tsv": _read_tsv,
+        "xlsx": _read_xlsx,
+        "jsonl": _read_jsonl,
+        "parquet": _read_parquet,
+    }
+    rows = readers[ending](path)
     if not rows.columns or not len(rows):
         raise RamifyError(f"{path}: the file has no rows: give one row for each item")
     return rows
@@ -130,7 +139,20 @@ def _text_of(path: Path) -> str:
 def _read_csv(path: Path) -> Rows:
     text = _text_of(path)
     header = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header.count)  # spreadsheets in many countries write semicolons
+    return _delimited(path, text, max(",;\t", key=header.count))  # spreadsheets in many countries write semicolons
+
+
+def _read_tsv(path: Path) -> Rows:
+    return _delimited(path, _text_of(path), "\t")
+
+
+def _read_xlsx(path: Path) -> Rows:
+    names, columns, numbers = read_sheet(path, NAMELESS)
+    _check_unique(path, names)
+    return Rows(path, dict(zip(names, columns, strict=True)), numbers)
+
+
+def _delimited(path: Path, text: str, delimiter: str) -> Rows:
     csv.field_size_limit(LONGEST)
     lines = _checked(path, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     header_fields = next(lines, (0, []))[1]

@@ -16,7 +16,7 @@ __all__ = ["Items", "Layout", "read_items", "yes_or_no"]
 
 
 def read_items(table: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
-    """Read and check a .csv, .jsonl or .parquet file, or a table in memory; errors name the file, the row, the column.
+    """Read and check a table's file, or a table in memory; errors name the file, the row and the column.
 
     A column called like a concept holds 1/0, yes/no or true/false, empty for unknown. A column ``labels`` lists
     concepts by name, path or alias, separated by ``;``, ``|`` or ``,``; ``-cat`` or ``!cat`` says that it is no cat.

@@ -1,6 +1,6 @@
 """Adding items and splitting concepts, all or nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +15,8 @@ from ramify.errors import RamifyError
 from ramify.files import disk_troubles, new_array, whole_file
 from ramify.labels import Labels, Source
 from ramify.project.store.database import chunks, intact
-from ramify.project.store.items import Items, name_concepts, put, sound
+from ramify.project.store.items import Items, name_concepts, put, put_setting, sound
+from ramify.project.store.models import LAST, OUTGROWN
 from ramify.project.store.revisions import OutdatedError, new_number, next_contents
 from ramify.project.store.schema import items as table
 from ramify.taxonomy import ConceptRef, Index
@@ -134,6 +135,24 @@ def _check_features(items: Items, kept: NDArray[np.float32] | None, features: An
                 raise _another(items.items(place[part[np.argmin(close.all(axis=1))]])[0].id, "other features")
 
 
+def replace_features(items: Items, features: Any, settings: Mapping[str, Any]) -> None:
+    """Give all items other features and keep some settings with them, all or nothing; answers and labels stay.
+
+    Models that learned from the old features are not used any more. Refused by OutdatedError where the items are not
+    those that ``items`` shows.
+    """
+    contents, rows = items.contents, as_features(features)
+    _check_length("rows of features", rows.shape[0], range(contents.items))
+    with disk_troubles(items.folder, "nothing was changed"), new_number(items) as number:
+        name = f"features-{number}.npy"
+        _write_features(items.folder / name, None, rows, np.arange(contents.items))
+        with next_contents(items, contents) as connection:
+            put(connection, OUTGROWN, int(connection.execute(LAST).scalar_one()))
+            put(connection, "features", name)
+            for key, value in settings.items():
+                put_setting(connection, key, value)
+
+
 def split(items: Items, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
     """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known.
 
@@ -168,7 +187,7 @@ def _column(ids: list[str], values: Sequence[str | None] | None, what: str) -> S
     return values
 
 
-def _check_length(what: str, count: int, ids: list[str]) -> None:
+def _check_length(what: str, count: int, ids: Sized) -> None:
     if count != len(ids):
         raise RamifyError(f"{count} {what} for {len(ids)} items: give one for each")
 

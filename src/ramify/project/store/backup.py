@@ -19,7 +19,7 @@ from ramify.errors import RamifyError
 from ramify.files import disk_trouble, disk_troubles, whole_file
 from ramify.project.store.database import Database, intact, is_full
 from ramify.project.store.locks import LockedError, locked
-from ramify.project.store.models import KEPT, kept_models
+from ramify.project.store.models import NEWEST, kept_models
 from ramify.project.store.revisions import sync
 
 DATABASE, MARK, NAMES = "project.db", "ramify.json", "names.npz"
@@ -75,7 +75,7 @@ def _written(folder: Path, database: Database, path: Path) -> bool:
 STATE = "SELECT (SELECT value FROM meta WHERE key = 'revision'), (SELECT COUNT(*) FROM models)"
 """Changes whenever files are replaced."""
 FILE_NAMES = "SELECT value FROM meta WHERE key IN ('features', 'imported') AND value <> 'null'"
-MODELS = f"SELECT version, files FROM models ORDER BY version DESC LIMIT {KEPT}"
+MODELS = str(NEWEST.compile(compile_kwargs={"literal_binds": True}))
 
 
 def _read(database: Path, query: str) -> list[tuple[Any, ...]]:

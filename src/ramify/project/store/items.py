@@ -165,7 +165,7 @@ class Items:
     def set_setting(self, key: str, value: Any) -> None:
         """Keep a value (anything that JSON can say) under a key."""
         with self.database.write() as connection:
-            put(connection, f"setting {key}", value)
+            put_setting(connection, key, value)
 
 
 def _contents(connection: Connection) -> Contents:
@@ -220,6 +220,11 @@ def put(connection: Connection, key: str, value: Any) -> None:
     connection.execute(
         insert(meta).values(key=key, value=text).on_conflict_do_update(index_elements=["key"], set_={"value": text})
     )
+
+
+def put_setting(connection: Connection, key: str, value: Any) -> None:
+    """Keep a setting."""
+    put(connection, f"setting {key}", value)
 
 
 def name_concepts(connection: Connection, taxonomy: Taxonomy, paths: Sequence[str]) -> None:

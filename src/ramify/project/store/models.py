@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Integer, cast, func, select
 
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.project.store.database import Database, intact, of_kinds
 from ramify.project.store.locks import is_locked, locked
 from ramify.project.store.revisions import sync
-from ramify.project.store.schema import curve, models
+from ramify.project.store.schema import curve, meta, models
 
 KEPT = 3  # models: the newest, and those that another process may still be reading
 BLOCK = 1 << 20  # bytes read at once
@@ -31,7 +31,15 @@ FACTS = {
     "note": str | None,
 }
 """What is noted of a model, and of which kinds it is."""
-NEWEST = select(models.c.version, models.c.files).order_by(models.c.version.desc()).limit(KEPT)
+OUTGROWN = "models_before_features"  # the newest model that learned from other features than the project has now
+_outgrown = select(cast(meta.c.value, Integer)).where(meta.c.key == OUTGROWN).scalar_subquery()
+NEWEST = (
+    select(models.c.version, models.c.files)
+    .where(models.c.version > func.coalesce(_outgrown, 0))
+    .order_by(models.c.version.desc())
+    .limit(KEPT)
+)
+LAST = select(func.coalesce(func.max(models.c.version), 0))
 
 
 @dataclass(frozen=True)
@@ -95,8 +103,7 @@ class Models:
         place = None
         try:
             with self.database.write() as connection:
-                newest = connection.execute(select(func.coalesce(func.max(models.c.version), 0))).scalar_one()
-                version = int(newest) + 1
+                version = int(connection.execute(LAST).scalar_one()) + 1
                 place = self.folder / f"{version:04d}"
                 if place.exists():  # its process was killed before it could be named
                     shutil.rmtree(place)

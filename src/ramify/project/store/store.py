@@ -184,6 +184,11 @@ class Store:
         """Add items with what is known of them, all or nothing: see ``adding.add``."""
         return adding.add(self._items, ids, texts, pictures, features, labels)
 
+    def replace_features(self, features: Any, settings: Mapping[str, Any]) -> None:
+        """Give all items other features; nobody may train meanwhile: see ``adding.replace_features``."""
+        with self.trainings.alone():
+            adding.replace_features(self._items, features, settings)
+
     def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
         """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known."""
         adding.split(self._items, concept, finer, exhaustive=exhaustive)

@@ -41,7 +41,7 @@ class Trainings:
 
         What is not the user's to mend leaves its traceback in the log.
         """
-        with self._alone():
+        with self.alone():
             number = self._note_beginning()
             try:
                 yield _Notes(self.folder / PROGRESS, number)
@@ -60,7 +60,8 @@ class Trainings:
             raise self._trained_already()
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def alone(self) -> Iterator[None]:
+        """Nobody trains inside: refused at once where another process does."""
         self.database.check_writable()
         with ExitStack() as held:
             try:

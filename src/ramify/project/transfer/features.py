@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 
+EMBEDDER = "embedder"  # the folder of what later items need
 GIVEN = "features"  # what the setting "embed" says where features come from files
+FITTED = "fitted"  # the setting: where in the folder of embedders the fitted one lies, and on how many texts
+LISTED = 10  # unreadable items named in an error
 STALE = 24 * 3600.0  # seconds after which what an interrupted command left is dropped
 
 
@@ -51,7 +54,12 @@ def choose_embedder(
             f"the items of {store.folder} are embedded by {used}: leave --embed and --features out, "
             "new items are embedded in the same way"
         )
-    return embedder(used, store.folder / "embedder")
+    return used_embedder(store, used)
+
+
+def used_embedder(store: Store, name: str) -> Embedder:
+    """The embedder of the project's features, as it was fitted."""
+    return embedder(name, store.folder / EMBEDDER / store.setting(FITTED, {}).get("folder", ""))
 
 
 def given_features(features: Any, count: int, source: Path) -> Any:
@@ -151,3 +159,19 @@ def drop_drafts(store: Store, *used: Path | None) -> None:
             shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # it is not empty: others are embedding
         drafts.rmdir()
+
+
+def refuse_unreadable(reasons: list[str], total: int, otherwise: str = "") -> NoReturn:
+    """Say which of so many items cannot be read, and what to do."""
+    more = [f"and {len(reasons) - LISTED} more"] if len(reasons) > LISTED else []
+    listed = "\n  ".join(["", *reasons[:LISTED], *more])
+    raise RamifyError(
+        f"{len(reasons)} of {total} items cannot be read, so nothing was changed; mend them and run the same command "
+        f"again (what is embedded stays so){otherwise}:{listed}"
+    )
+
+
+def image_folder(store: Store) -> Path | None:
+    """The folder that the project's pictures lie in, None before the first picture."""
+    kept = store.setting("images")
+    return None if kept is None else store.folder.resolve() / kept

@@ -14,14 +14,19 @@ from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.project.store.locks import locked
 from ramify.project.store.store import Store
+from ramify.project.transfer.again import embed_again
 from ramify.project.transfer.features import (
+    EMBEDDER,
+    FITTED,
     GIVEN,
     Progress,
     choose_embedder,
     drop_drafts,
     embedded,
     given_features,
+    image_folder,
     keep_embedder,
+    refuse_unreadable,
 )
 from ramify.project.transfer.names import TEMPLATES, file_templates
 from ramify.readers.folder import read_folder
@@ -29,9 +34,9 @@ from ramify.readers.items import Items
 from ramify.readers.table import Layout, read_items
 from ramify.taxonomy import Index, Taxonomy
 
-__all__ = ["Added", "Incoming", "add", "image_folder", "init", "prepare"]
+__all__ = ["Added", "Incoming", "add", "init", "prepare"]
 
-LISTED = 10  # unreadable items named in an error
+OUTGROWN = 4  # times as many texts as the words were learned from: then it is said
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class Added:
     """Columns that hold nothing Ramify knows."""
     unlabelled: int
     """Items with an empty list of labels."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what else one should know."""
 
 
 def init(
@@ -120,13 +127,31 @@ def add(store: Store, source: Any, **options: Any) -> Added:
                 counts = _add(store, incoming)
     drop_drafts(store, *drafts)
     read = incoming.items
-    return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled)
+    notes = (*read.notes, *_fitting(store, incoming.embedder, options.get("progress")))
+    return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled, notes)
+
+
+def _fitting(store: Store, by: Embedder | None, progress: Progress | None) -> list[str]:
+    """Fit an embedder that learned from far fewer items again, on all; where a model depends on it, only say so."""
+    texts = store.setting(FITTED, {}).get("texts", len(store))
+    if by is None or not by.fits or texts == len(store):
+        return []
+    if not store.models.candidates():
+        embed_again(store, progress=progress)
+        return []
+    if len(store) < OUTGROWN * texts:
+        return []
+    return [
+        f"the words were learned from the first {texts} items only: to learn them from all {len(store)}, "
+        f"run `ramify embed {store.folder} --again`, then `ramify train {store.folder}`"
+    ]
 
 
 def _add(store: Store, incoming: Incoming) -> tuple[int, int]:
     if not len(store):  # until the first items are in, nothing depends on what an earlier failed try left here
         if incoming.embedder is not None and incoming.drafts is not None:
-            keep_embedder(incoming.embedder, store.folder / "embedder")
+            keep_embedder(incoming.embedder, store.folder / EMBEDDER)
+            store.set_setting(FITTED, {"texts": len(incoming.chosen)})
         store.set_setting("embed", incoming.embed)
     if incoming.images is not None:
         _set_image_folder(store, incoming.images)
@@ -183,21 +208,10 @@ def prepare(
     left_out = [f"{items.where(number)} ({items.ids[number]!r}): {why}" for number, why in sorted(unreadable.items())]
     chosen = np.setdiff1d(np.arange(len(items.ids)), list(unreadable))
     if left_out and not (skip_unreadable and len(chosen)):
-        more = [f"and {len(left_out) - LISTED} more"] if len(left_out) > LISTED else []
-        listed = "\n  ".join(["", *left_out[:LISTED], *more])
-        raise RamifyError(
-            f"{len(left_out)} of {len(items.ids)} items cannot be read, so nothing was added; mend them and run the "
-            f"same command again (what is embedded stays so), or leave them out with --skip-unreadable:{listed}"
-        )
+        refuse_unreadable(left_out, len(items.ids), ", or leave them out with --skip-unreadable")
     if left_out and rows is not None:
         rows = rows[chosen]
     return Incoming(items, chosen, rows, pictures, folder, by, drafts, left_out)
-
-
-def image_folder(store: Store) -> Path | None:
-    """The folder that the project's pictures lie in, None before the first picture."""
-    kept = store.setting("images")
-    return None if kept is None else store.folder.resolve() / kept
 
 
 def _set_image_folder(store: Store, images: Path) -> None:

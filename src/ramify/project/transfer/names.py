@@ -10,13 +10,12 @@ import numpy as np
 from ramify.concepts import read_file, take_templates
 from ramify.data import NameVectors
 from ramify.data.bundle import as_names
-from ramify.embed import embedder
 from ramify.embed.names import name_vectors
 from ramify.errors import RamifyError
 from ramify.files import read_npz, write_npz
 from ramify.project.store.backup import NAMES
 from ramify.project.store.store import Store
-from ramify.project.transfer.features import GIVEN
+from ramify.project.transfer.features import GIVEN, used_embedder
 from ramify.taxonomy import Taxonomy
 
 __all__ = ["TEMPLATES", "ReadNames", "file_templates", "give_names", "read_names"]
@@ -49,7 +48,7 @@ def read_names(store: Store, templates: Sequence[str] | None = None) -> ReadName
         how = f"give vectors with `ramify names {store.folder} FILE`"
         if used == GIVEN:
             return ReadNames(None, f"none, since the features come from files: {how}")
-        by = embedder(used, store.folder / "embedder")
+        by = used_embedder(store, used)
         if not by.reads_names:
             return ReadNames(None, f"none, since {used} reads no texts: {how}")
         vectors, unknown = name_vectors(contents.taxonomy, by, filled, store.folder / FOLDER)

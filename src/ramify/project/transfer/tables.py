@@ -9,10 +9,10 @@ from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.readers.rows import FORMATS
 
 __all__ = ["RowWriter", "format_of", "writing"]
 
+FORMATS = ("csv", "jsonl", "parquet")  # more can be read: see readers.rows
 SEPARATOR = ";"  # between the names of a list, where a format has no lists
 
 
