@@ -1,7 +1,9 @@
 """Opening the files of pictures, and what all embedders of pictures have in common."""
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,17 +29,15 @@ def open_picture(path: str | Path, side: int | None = None) -> Image.Image:
     ...     open_picture(Path(folder, "white.png")).getpixel((0, 0))
     (255, 255, 255)
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
-        with Image.open(path) as picture:
-            if side is not None:
-                picture.draft("RGB", (side, side))  # a large JPEG need not be decoded in full
-            picture.load()
-            try:
-                upright = ImageOps.exif_transpose(picture)
-            except Exception:  # a note on the camera that cannot be read: the picture itself can
-                upright = picture
-            return as_rgb(upright)
+    with Image.open(path) as picture:
+        if side is not None:
+            picture.draft("RGB", (side, side))  # a large JPEG need not be decoded in full
+        picture.load()
+        try:
+            upright = ImageOps.exif_transpose(picture)
+        except Exception:  # a note on the camera that cannot be read: the picture itself can
+            upright = picture
+        return as_rgb(upright)
 
 
 def as_rgb(picture: Image.Image) -> Image.Image:
@@ -85,28 +85,34 @@ def read_pictures(
 ) -> tuple[list[Turned], dict[int, str]]:
     """What ``turn`` makes of each picture that can be read, in order, and for each other one (by its place) why not.
 
-    One is read after the other, so that only what is made of them is held. ``turn`` refuses one by a RamifyError.
+    Each core reads one after the other, so that only what is made of them is held. ``turn`` refuses one by a
+    RamifyError.
 
     >>> read_pictures(["no such file.png"], lambda picture: picture.size)
     ([], {0: 'there is no such file'})
     """
-    made: list[Turned] = []
-    wrong: dict[int, str] = {}
-    for place, path in enumerate(paths):
+
+    def read(path: str) -> tuple[list[Turned], str]:
         try:
             picture = open_picture(path, side)
         except FileNotFoundError:
-            wrong[place] = "there is no such file"
+            return [], "there is no such file"
         except Image.DecompressionBombError:
-            wrong[place] = "the picture is too large: make it smaller"
+            return [], "the picture is too large: make it smaller"
         except Exception:  # a damaged file makes decoders raise many kinds
-            wrong[place] = "this is not a whole picture of a kind that can be read"
-        else:
-            try:
-                made.append(turn(picture))
-            except RamifyError as error:
-                wrong[place] = str(error)
-    return made, wrong
+            return [], "this is not a whole picture of a kind that can be read"
+        try:
+            return [turn(picture)], ""
+        except RamifyError as error:
+            return [], str(error)
+
+    # The filter of warnings is one for all threads, so it is set here and not where a picture is opened.
+    with warnings.catch_warnings(), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
+        results = list(pool.map(read, paths))
+    return [one for made, _ in results for one in made], {
+        place: why for place, (made, why) in enumerate(results) if not made
+    }
 
 
 class PictureFiles:

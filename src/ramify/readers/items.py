@@ -77,14 +77,10 @@ class Items:
             )
         kept = np.array([number for number, place in enumerate(meant) if place is not None], np.intp)
         labels = self._said(taxonomy, kept, np.array([place for place in meant if place is not None], np.intp))
-        torn = labels.contradictions()
-        if torn:
-            said = " but ".join(
-                f"{p!r} is {'relevant' if value else 'irrelevant'}" for p, value, _ in torn[0].assertions
-            )
-            raise RamifyError(f"{self.where(torn[0].item)}: {said}, which cannot both be true in this taxonomy")
         lost = f"{len(missing)} concepts of the source are not in the taxonomy and left out: {_some(missing)}"
-        return replace(self, labels=labels, notes=(*self.notes, *([lost] if missing else [])))
+        torn = sorted({contradiction.item for contradiction in labels.contradictions()})
+        said = f"{len(torn)} items say what cannot all be true here, first {self.ids[torn[0]]!r}" if torn else ""
+        return replace(self, labels=labels, notes=(*self.notes, *([lost] if missing else []), *([said] if torn else [])))
 
     def _said(self, taxonomy: Taxonomy, kept: Index, meant: Index) -> Labels:
         coarse = np.full((len(self.ids), len(taxonomy.roots)), UNKNOWN, np.int8)
