@@ -1,6 +1,5 @@
 """Opening the files of pictures, and what all embedders of pictures have in common."""
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import cpu_count
 from PIL import Image, ImageOps
 
 from ramify.embed.base import Floats
@@ -107,7 +107,7 @@ def read_pictures(
             return [], str(error)
 
     # The filter of warnings is one for all threads, so it is set here and not where a picture is opened.
-    with warnings.catch_warnings(), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(cpu_count()) as pool:
         warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
         results = list(pool.map(read, paths))
     return [one for made, _ in results for one in made], {

@@ -20,7 +20,7 @@ class SentenceEmbedder:
     reads_names = True
     templates: tuple[str, ...] = ("This is about {}.",)
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, folder: Path | None = None) -> None:
         self.model = str(Path(model).resolve()) if Path(model).is_dir() else model
         self.name = f"sentence-transformers:{self.model}"
 

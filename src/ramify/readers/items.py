@@ -80,7 +80,9 @@ class Items:
         lost = f"{len(missing)} concepts of the source are not in the taxonomy and left out: {_some(missing)}"
         torn = sorted({contradiction.item for contradiction in labels.contradictions()})
         said = f"{len(torn)} items say what cannot all be true here, first {self.ids[torn[0]]!r}" if torn else ""
-        return replace(self, labels=labels, notes=(*self.notes, *([lost] if missing else []), *([said] if torn else [])))
+        return replace(
+            self, labels=labels, notes=(*self.notes, *([lost] if missing else []), *([said] if torn else []))
+        )
 
     def _said(self, taxonomy: Taxonomy, kept: Index, meant: Index) -> Labels:
         coarse = np.full((len(self.ids), len(taxonomy.roots)), UNKNOWN, np.int8)
