@@ -166,4 +166,6 @@ def test_labels_alone_cannot_be_learned_from(tmp_path):
     path = bundle(tmp_path / "b.npz", X=None)
     result = ramify("compare", path)
     assert result.returncode == 1
-    assert result.stderr == f"ramify: {path} has no features, only labels: learners need features\n"
+    assert result.stderr == (
+        f"ramify: {path} has no features, only labels: make some with `ramify embed`, and give them with --features\n"
+    )

@@ -16,7 +16,7 @@ from PIL import Image
 from ramify.errors import RamifyError
 from ramify.readers.folder import read_folder
 from ramify.readers.rows import Rows, read_rows
-from ramify.readers.table import Layout, _ids, _texts, read_items
+from ramify.readers.table import Layout, _ids, read_items, texts_of
 from ramify.taxonomy import Taxonomy
 
 TAXONOMY = Taxonomy(
@@ -377,7 +377,7 @@ def test_a_picture_whose_name_is_not_utf8_is_refused(tmp_path):
 def test_half_of_a_character_is_refused_wherever_a_table_comes_from(column):
     table = Rows(Path("table"), {"id": ["a", "b"]} | {column: ["c", "d\ud800"]}, [1, 2])
     with pytest.raises(RamifyError) as error:
-        _ids(table, column) if column == "id" else _texts(table, column)
+        _ids(table, column) if column == "id" else texts_of(table, column)
     assert str(error.value) == f"table, row 2, column '{column}': it holds half of a character (\\ud...): mend it"
 
 

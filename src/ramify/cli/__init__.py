@@ -2,7 +2,9 @@
 
 from ramify.cli import project
 from ramify.cli.base import app, main
+from ramify.cli.embedding import embed
 from ramify.cli.experiments import compare, inspect, simulate
 from ramify.cli.names import names
+from ramify.cli.start import start
 
-__all__ = ["app", "compare", "inspect", "main", "names", "project", "simulate"]
+__all__ = ["app", "compare", "embed", "inspect", "main", "names", "project", "simulate", "start"]

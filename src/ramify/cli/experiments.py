@@ -12,17 +12,35 @@ from ramify.cli.base import EXPERIMENTS, app
 from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="An .npz bundle, a folder, a table, a file of another tool (docs/formats), or 'scenes'."
+    ),
+]
+TaxonomyFile = Annotated[
+    Path | None, typer.Option("--taxonomy", help="A file of concepts, instead of the data's own.", show_default=False)
+]
+FeatureFile = Annotated[
+    Path | None,
+    typer.Option("--features", help="An .npy file with a row for each item, from ramify embed.", show_default=False),
+]
+
 
 @app.command(rich_help_panel=EXPERIMENTS)
 def inspect(
-    path: Annotated[str, typer.Argument(help="An .npz bundle, a folder, a taxonomy file, or 'scenes'.")],
+    path: Source,
+    taxonomy: TaxonomyFile = None,
+    features: FeatureFile = None,
     not_exhaustive: Annotated[
         bool, typer.Option("--not-exhaustive", help="Read the data as the paper does: deduce only what is irrelevant.")
     ] = False,
 ) -> None:
-    """Show what a data set holds: items, features, the taxonomy with counts, and what is known of it."""
+    """Show what a data set, or a taxonomy file, holds: items, features, concepts with counts, and what is known."""
+    from ramify.readers.formats import format_of
+
     console = Console()
-    if Path(path).suffix in (".yaml", ".yml", ".json"):
+    if Path(path).suffix in (".yaml", ".yml") or (Path(path).suffix == ".json" and format_of(path) is None):
         from ramify.taxonomy import Taxonomy
 
         console.print(Text(str(Taxonomy.load(path))))
@@ -30,12 +48,13 @@ def inspect(
     from ramify.experiments.overview import overview
     from ramify.readers import read
 
-    console.print(overview(read(path, exhaustive=not not_exhaustive), path), crop=False)
+    data = read(path, exhaustive=not not_exhaustive, taxonomy=taxonomy, features=features)
+    console.print(overview(data, path), crop=False)
 
 
 @app.command(rich_help_panel=EXPERIMENTS)
 def compare(
-    path: Annotated[str, typer.Argument(help="An .npz bundle, a folder with fully known labels, or 'scenes'.")],
+    path: Source,
     learners: Annotated[str, typer.Option(help="Names, separated by commas.")] = (
         "fully-supervised,leml,one-class,pseudo-label,coarse-prior,factored,noisy-or,refine,all-labels"
     ),
@@ -47,6 +66,8 @@ def compare(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
     not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
+    taxonomy: TaxonomyFile = None,
+    features: FeatureFile = None,
 ) -> None:
     """Train learners over warm-set sizes and seeds, and print the paper's Table 1/2 for this data set."""
     from ramify.experiments.compare import summary
@@ -65,6 +86,8 @@ def compare(
             seeds=seeds,
             epochs=epochs,
             exhaustive=not not_exhaustive,
+            taxonomy=taxonomy,
+            features=features,
             how=engine,
             json_file=json_file,
             report=lambda results, total: shown("cells", len(results), total, above=as_rich(summary(results), path)),
@@ -75,7 +98,7 @@ def compare(
 
 @app.command(rich_help_panel=EXPERIMENTS)
 def simulate(
-    path: Annotated[str, typer.Argument(help="An .npz bundle, a folder with fully known labels, or 'scenes'.")],
+    path: Source,
     strategies: Annotated[str, typer.Option(help="Names, separated by commas; random is always among them.")] = (
         "random,uncertainty,look-ahead,random-items,expected-gain"
     ),
@@ -92,6 +115,8 @@ def simulate(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the rounds that --out holds.")] = False,
     not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
+    taxonomy: TaxonomyFile = None,
+    features: FeatureFile = None,
 ) -> None:
     """Let strategies ask a simulated annotator, and print the paper's Table 3 for this data set."""
     from ramify.experiments.runs import run_simulation
@@ -113,6 +138,8 @@ def simulate(
             rounds=rounds,
             seeds=seeds,
             exhaustive=not not_exhaustive,
+            taxonomy=taxonomy,
+            features=features,
             resume=resume,
             how=engine,
             json_file=json_file,

@@ -13,6 +13,7 @@ from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
 if TYPE_CHECKING:
+    from ramify.project.transfer.importing import Added
     from ramify.readers.table import Layout
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
@@ -54,21 +55,38 @@ Features = Annotated[Path | None, typer.Option(help="An .npy file with a row of 
 Images = Annotated[
     Path | None, typer.Option(help="The folder that picture paths start from.", show_default="the table's own")
 ]
+CoarseOnly = Annotated[
+    bool,
+    typer.Option("--coarse-only", help="Leave out what is said of finer concepts, to try Ramify where all is known."),
+]
 SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave out what cannot be read.")]
 
 
 @app.command(rich_help_panel=PROJECT)
 def init(
     folder: Folder,
-    taxonomy: Annotated[Path, typer.Option(help="A .yaml or .json file of concepts.")],
+    taxonomy: Annotated[Path | None, typer.Option(help="A .yaml or .json file of concepts.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DATA", help="Data that name their own concepts, such as a COCO file."),
+    ] = None,
     template: Templates = None,
 ) -> None:
-    """Start a project: a new folder with the concepts of a taxonomy."""
-    from ramify.project.transfer.importing import init as start
+    """Make a project: a new folder with the concepts of a taxonomy file, or of data that name them."""
+    from ramify.project.transfer.importing import init as make
 
-    with start(folder, taxonomy, template or None) as store:
+    if (taxonomy is None) == (source is None):
+        raise RamifyError("say which concepts the project has: either --taxonomy FILE or --from DATA")
+    concepts: Any = taxonomy
+    following = "items.csv"
+    if source is not None:
+        from ramify.readers import propose
+
+        concepts, layout = propose(str(source))
+        following = " ".join([str(source), *layout.options()])
+    with make(folder, concepts, template or None) as store:
         print(store.taxonomy)
-    print(f"\nThe project is in {folder}. Next: ramify add {folder} items.csv")
+    print(f"\nThe project is in {folder}. Next: ramify add {folder} {following}")
 
 
 @app.command(rich_help_panel=PROJECT)
@@ -76,14 +94,17 @@ def add(
     folder: Folder,
     source: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A .csv, .tsv, .xlsx, .jsonl or .parquet file, or a folder of pictures."),
+        typer.Argument(
+            metavar="FILE",
+            help="A table, a folder of pictures, or a file of another tool (docs/formats).",
+        ),
     ],
     features: Features = None,
     embed: Annotated[
         str | None,
         typer.Option(
-            help="text, words, pictures, or sentence-transformers:NAME_OR_FOLDER.",
-            show_default="as the project does; at first words (if installed), text or pictures",
+            help="efficientnet, pictures, words, text, transformers:NAME, ... (docs/data.md).",
+            show_default="as the project does; at first the best that is installed",
         ),
     ] = None,
     images: Images = None,
@@ -95,6 +116,7 @@ def add(
     separator: Separator = None,
     partial: Partial = False,
     complete: Complete = False,
+    coarse_only: CoarseOnly = False,
     skip_unreadable: SkipUnreadable = False,
 ) -> None:
     """Add items with their labels, all or nothing; adding the same again changes nothing."""
@@ -111,16 +133,11 @@ def add(
             embed=embed,
             images=images,
             skip_unreadable=skip_unreadable,
+            coarse_only=coarse_only,
             progress=shown,
         )
         total = len(store)
-    _tell_left_out(done.left_out)
-    if done.ignored:
-        print(f"Ignored: {', '.join(map(repr, done.ignored))} (neither id, text, picture nor a concept).")
-    if done.unlabelled:
-        print(f"{done.unlabelled} items list no label, so theirs are unknown (write none where no concept applies).")
-    present = f", {done.present} were there already" if done.present else ""
-    print(f"Added {done.added} items{present}: the project has {total}, with features by {done.embed}.")
+    tell_added(done, total)
 
 
 @app.command(rich_help_panel=PROJECT)
@@ -369,6 +386,19 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What back
     Store.restore(file, folder)
     with Store(folder) as store:
         print(f"{folder} is there again, with {len(store)} items.")
+
+
+def tell_added(done: "Added", total: int) -> None:
+    """Say what was added, and what was not."""
+    _tell_left_out(done.left_out)
+    if done.ignored:
+        print(f"Ignored: {', '.join(map(repr, done.ignored))} (neither id, text, picture nor a concept).")
+    if done.unlabelled:
+        print(f"{done.unlabelled} items list no label, so theirs are unknown (write none where no concept applies).")
+    for note in done.notes:
+        print(f"{note[:1].upper()}{note[1:]}.")
+    present = f", {done.present} were there already" if done.present else ""
+    print(f"Added {done.added} items{present}: the project has {total}, with features by {done.embed}.")
 
 
 def _layout(

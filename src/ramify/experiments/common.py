@@ -12,6 +12,7 @@ from ramify.files import disk_troubles
 from ramify.learners import LEARNERS, Learner
 from ramify.plugins import by_name
 from ramify.readers import read
+from ramify.readers.formats import path_of
 
 MANY_WARM = 300  # from so many warm items on, their loss gets more weight beside that of the pool
 
@@ -41,11 +42,24 @@ def data_of(source: str, exhaustive: bool) -> Dataset:
     return read(source, exhaustive=exhaustive)
 
 
+def as_source(source: str, out: Path, taxonomy: str | Path | None = None, features: str | Path | None = None) -> str:
+    """What experiments read: the source itself, or a data set that is made of it once and kept in ``out``."""
+    path = Path(source)
+    ready = path.suffix == ".npz" or (path / "dataset.json").is_file() or not path_of(source).exists()
+    if ready and taxonomy is None and features is None:
+        return source
+    check_folder(out)
+    read(source, taxonomy=taxonomy, features=features).save(out / "data")
+    return str(out / "data")
+
+
 def data_with_features(source: str, exhaustive: bool) -> Dataset:
     """The data set, refused where nothing can be learned from it."""
     data = data_of(source, exhaustive)
     if data.features is None:
-        raise RamifyError(f"{source} has no features, only labels: learners need features")
+        raise RamifyError(
+            f"{source} has no features, only labels: make some with `ramify embed`, and give them with --features"
+        )
     return data
 
 

@@ -10,6 +10,7 @@ from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
 from ramify.experiments import figures, progression, tables
 from ramify.experiments import simulate as simulating
+from ramify.experiments.common import as_source
 from ramify.files import whole_file
 
 
@@ -70,16 +71,21 @@ def run_comparison(
     seeds: int = 10,
     epochs: int | None = None,
     exhaustive: bool = True,
+    taxonomy: Path | None = None,
+    features: Path | None = None,
     how: str = "processes",
     json_file: Path | None = None,
     report: Callable[[list[dict[str, Any]], int], None] = lambda results, total: None,
 ) -> Comparison:
     """Train learners on a data set over sizes of the warm set (or log2 ratios of it) and seeds.
 
+    ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
+
     What ``out`` holds of the same experiment is not computed again. ``report`` gets the results that are there, and
     how many there will be.
     """
     _check_json(json_file)
+    source = as_source(source, out, taxonomy, features)
     cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
     results = comparing.compare(
         source,
@@ -108,6 +114,8 @@ def run_simulation(
     rounds: int = 30,
     seeds: int = 5,
     exhaustive: bool = True,
+    taxonomy: Path | None = None,
+    features: Path | None = None,
     part: str = "test",
     resume: bool = False,
     how: str = "processes",
@@ -116,10 +124,12 @@ def run_simulation(
 ) -> Simulation:
     """Let strategies ask a simulated annotator, each from the same warm sets, with the same learner.
 
+    ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
     With ``resume`` the rounds that ``out`` holds are gone on with. ``report`` gets how many rounds are finished in all
     runs together, and how many there will be.
     """
     _check_json(json_file)
+    source = as_source(source, out, taxonomy, features)
     planned = simulating.plan(
         source,
         strategies,

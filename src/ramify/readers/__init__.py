@@ -1,5 +1,6 @@
 """Readers: every source of data becomes a Dataset, or items for a project. A new format is one line in ``formats``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from ramify.readers.rows import read_rows
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
 
-__all__ = ["READERS", "Items", "Layout", "propose", "read", "read_for"]
+__all__ = ["READERS", "Items", "Layout", "guess", "propose", "read", "read_for"]
 
 
 class Reader(Protocol):
@@ -39,8 +40,9 @@ def read(
 ) -> Dataset:
     """Read any supported data: a bundle, a folder that Ramify saved, a file of another tool, a table, or ``scenes``.
 
-    Concepts are those of the source, or of a ``taxonomy`` that has the same names. ``features`` (an array, or an .npy
-    file) has a row for each item of the source; those of which nothing is known are left out.
+    Concepts are those of the source, or of a ``taxonomy`` that has the same names. In a table, a list that names a fine
+    concept names all that apply. ``features`` (an array, or an .npy file) has a row for each item of the source; those
+    of which nothing is known are left out.
 
     >>> len(read("scenes:8"))
     8
@@ -54,13 +56,16 @@ def read(
         return READERS[name](int(count), exhaustive=exhaustive)
     path = Path(source)
     if path.suffix == ".npz" or (path / "dataset.json").is_file() or not (path.exists() or format_of(source)):
-        return Dataset.load(source, exhaustive=exhaustive)
+        data = Dataset.load(source, exhaustive=exhaustive)
+        if taxonomy is not None:
+            raise RamifyError(f"{source} has concepts of its own: leave --taxonomy out")
+        return data if features is None else replace(data, features=_rows(features))
     if taxonomy is None:
         taxonomy, layout = propose(source)
     else:
         taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.load(taxonomy)
-        layout = _guessed(source)
-    return _dataset(read_for(source, taxonomy, layout), features, exhaustive)
+        layout = guess(source)
+    return _dataset(read_for(source, taxonomy, replace(layout, complete=True)), features, exhaustive)
 
 
 def read_for(source: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
@@ -88,12 +93,13 @@ def propose(source: str | Path) -> tuple[Taxonomy, Layout]:
     return table_concepts(rows, layout), layout
 
 
-def _guessed(source: str | Path) -> Layout:
+def guess(source: str | Path) -> Layout:
+    """Which column of a source seems to be what, where it is a table."""
     return Layout() if format_of(source) is not None or Path(source).is_dir() else guess_layout(read_rows(source))
 
 
 def _dataset(items: Items, features: Any, exhaustive: bool) -> Dataset:
-    rows = items.features if features is None else read_npy(features) if isinstance(features, str | Path) else features
+    rows = items.features if features is None else _rows(features)
     shown = items.texts if any(items.texts) else items.pictures
     payload = [text or "" for text in shown] if any(shown) else None
     data = Dataset(items.labels, rows, items.ids, payload, items.split)
@@ -102,3 +108,7 @@ def _dataset(items: Items, features: Any, exhaustive: bool) -> Dataset:
         raise RamifyError("nothing is known of any item of this source: its labels are missing")
     data = data if len(known) == len(data) else data.take(known)
     return data if exhaustive else data.not_exhaustive()
+
+
+def _rows(features: Any) -> Any:
+    return read_npy(features) if isinstance(features, str | Path) else features

@@ -1,5 +1,6 @@
 """Which column of a table is what: ids, texts, pictures, lists of labels, concepts of yes and no, or nothing."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,18 @@ class Layout:
     """Coarse concepts that a list of labels does not name are unknown instead of irrelevant."""
     complete: bool = False
     """Where a list names a finer concept, those beside it that it does not name are irrelevant instead of unknown."""
+
+    def options(self) -> list[str]:
+        """What one says on the command line to have a table read so, where it is not the default.
+
+        >>> Layout("file", picture="file", labels=("kind of thing",)).options()
+        ['--id', 'file', '--picture', 'file', '--labels', "'kind of thing'"]
+        """
+        said: list[tuple[str, str | None]] = [("--text", self.text), ("--picture", self.picture)]
+        said += [("--labels", name) for name in self.labels]
+        if self.id != "id":
+            said.insert(0, ("--id", self.id))
+        return [part for option, name in said if name is not None for part in (option, shlex.quote(name))]
 
 
 def yes_or_no(value: Any) -> int | None:

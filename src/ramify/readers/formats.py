@@ -32,7 +32,6 @@ FORMATS: dict[str, Format] = {
     "hugging-face": hugging_face,
     "mirflickr": mirflickr,
     "mirflickr-tree": mirflickr_tree,
-    "open-images": open_images,
 }
 """By the name that may stand before a path (``coco:instances.json``), in the order in which they are tried."""
 

@@ -130,7 +130,7 @@ def _path(name: str) -> tuple[str, ...]:
 
 def _below(coarse: list[list[str]], fine: list[list[str]]) -> list[tuple[str, ...]]:
     """The path of every coarse and every fine name, by which stand in the same rows."""
-    often = Counter(name for names in coarse for name in set(names))
+    often = Counter(name for names in coarse for name in dict.fromkeys(names))
     both = Counter(
         (above, name) for tops, names in zip(coarse, fine, strict=True) for above in set(tops) for name in set(names)
     )

@@ -36,8 +36,8 @@ def read_items(table: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> 
     return Items(
         rows.where,
         _ids(rows, layout.id),
-        _texts(rows, roles.text),
-        _texts(rows, roles.picture),
+        texts_of(rows, roles.text),
+        texts_of(rows, roles.picture),
         labels,
         tuple(roles.ignored),
         unlabelled,
@@ -64,7 +64,7 @@ def _ids(rows: Rows, column: str | None) -> list[str]:
     return ids
 
 
-def _texts(rows: Rows, column: str | None) -> list[str | None]:
+def texts_of(rows: Rows, column: str | None) -> list[str | None]:
     if column is None:
         return [None] * len(rows)
     values = rows.columns[column]
