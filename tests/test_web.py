@@ -342,6 +342,9 @@ def pictures(tmp_path_factory):
     (images / "1.png").unlink()
     (images / "1.png").symlink_to("/etc/passwd")
     (images / "2.png").rename(images / "2.txt")
+    elsewhere = images.with_name("elsewhere.png")
+    (images / "3.png").rename(elsewhere)
+    (images / "3.png").symlink_to(elsewhere)
     with Service(folder, background=False) as service:
         yield TestClient(create_app(service, hosts=["testserver"]))
 
@@ -352,6 +355,9 @@ class TestPictures:
         assert response.headers["content-type"] == "image/png"
         assert "sandbox" in response.headers["content-security-policy"]
         assert response.content.startswith(b"\x89PNG")
+
+    def test_are_found_where_a_link_leads_that_the_user_made(self, pictures):
+        assert pictures.get("/pictures/3").content.startswith(b"\x89PNG")
 
     @pytest.mark.parametrize("item", [1, 2, 16])
     def test_leave_the_folder_never(self, pictures, item):

@@ -3,6 +3,7 @@
 What takes longer than milliseconds happens in threads (``background.py``), and training in a process of its own.
 """
 
+import os.path
 import subprocess
 import time
 from collections.abc import Sequence
@@ -250,16 +251,16 @@ class Service:
         return self.views.review(self.tally())
 
     def picture(self, item: int) -> Path:
-        """The file of an item's picture, which must lie in the image folder."""
+        """The file of an item's picture, which must lie in the image folder, or where a link in it leads."""
         (shown,) = self.store.items([item])
         images = self.store.setting("images")
         if shown.picture is None or images is None:
             raise RamifyError(f"item {shown.id} has no picture")
         root: Path = (self.store.folder / str(images)).resolve()
-        path = Path(root / shown.picture).resolve()
+        path = Path(os.path.normpath(root / shown.picture))
         if not path.is_relative_to(root) or not path.is_file():
             raise RamifyError(f"the picture of item {shown.id} is not in the image folder")
-        return path
+        return path.resolve()
 
     def tally(self) -> Tally:
         """The newest counts; they are renewed in the background."""
