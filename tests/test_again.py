@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import ramify
 from ramify.embed.text import TextEmbedder
 from ramify.errors import RamifyError
 from ramify.project.live.service import Service
@@ -136,3 +137,10 @@ def test_a_server_takes_up_other_features_and_trains_by_itself(store, tmp_path):
         assert service.state.features.shape == (12, 256)
         assert service.next("ann")
         assert service.background.problems() == []
+
+
+def test_in_a_notebook(store, tmp_path):
+    add(store, table(tmp_path / "items.csv", 12))
+    project = ramify.Project(store.folder)
+    assert project.embed_again("words") == "words"
+    assert project.embed_again(features=np.ones((12, 3))) == "features"

@@ -62,18 +62,29 @@ class Project:
         return cls(folder)
 
     def add(self, table: Any, *, features: Any = None, embed: str | None = None, **layout: Any) -> "Added":
-        """Add items: a file, a DataFrame, a mapping of columns, a list of mappings, or a folder of pictures.
+        """Add items: any source that the command line takes, a DataFrame, a mapping of columns or a list of mappings.
 
         Features are given, or made from texts or pictures. Layout is what ``ramify.readers.table.Layout`` says, and
-        ``images`` and ``skip_unreadable`` as on the command line.
+        ``images``, ``skip_unreadable`` and ``coarse_only`` are as on the command line.
         """
         from ramify.project.store.store import Store
         from ramify.project.transfer.importing import add
         from ramify.readers.table import Layout
 
-        reading = {name: layout.pop(name) for name in ("images", "skip_unreadable") if name in layout}
+        reading = {name: layout.pop(name) for name in ("images", "skip_unreadable", "coarse_only") if name in layout}
         with Store(self.folder) as store:
             return add(store, table, features=features, embed=embed, layout=_made(Layout, layout), **reading)
+
+    def embed_again(self, embed: str | None = None, *, features: Any = None) -> str:
+        """Make the features of all items anew, by another embedder or from an array; answers stay, train afterwards.
+
+        Returns how they were made.
+        """
+        from ramify.project.store.store import Store
+        from ramify.project.transfer.again import embed_again
+
+        with Store(self.folder) as store:
+            return embed_again(store, embed, features=features)
 
     def names(self, source: Any, *, other_space: bool = False) -> int:
         """Give the vectors of all concepts' names: an .npz file, or a mapping of concepts to vectors; returns how many.

@@ -147,6 +147,7 @@ class PictureFiles:
 
     def rows(self, values: Sequence[str]) -> tuple[Floats, dict[int, str]]:
         """The features of each file that holds a picture."""
+        self.fit(values)  # what has to be loaded is loaded once, before several threads want it
         pixels, wrong = read_pictures(values, self.pixels, self.side)
         return (self.features(pixels) if pixels else np.empty((0, self.columns), np.float32)), wrong
 
