@@ -96,7 +96,7 @@ def make_project(folder: Path, pictures: Path) -> None:
     draft = folder.with_name("project.draft")  # an interrupted demo leaves no half project
     shutil.rmtree(draft, ignore_errors=True)
     project = Project.create(draft, taxonomy)
-    project.add(table, images=pictures)
+    project.add(table, images=pictures, embed="pictures")  # the extractor that was made for scenes
     project.train()
     draft.rename(folder)
 
