@@ -275,7 +275,7 @@ def test_an_interrupted_training_leaves_the_model_as_it_was(here, monkeypatch):
     monkeypatch.setattr(coarse_stage, "_train", interrupted)
     result = CliRunner().invoke(app, ["train", "pets"])
     assert result.exit_code == 130
-    assert result.output == "Interrupted: pets keeps the model it had. Run the same command to go on.\n"
+    assert result.output == "Interrupted: pets is as it was. Run the same command to go on.\n"
     assert "number 1, refine" in run("status", "pets")
 
 

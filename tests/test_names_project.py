@@ -116,6 +116,13 @@ def test_templates_of_the_file_of_init_and_of_train(here):
             assert store.setting("templates") == kept
 
 
+def test_a_template_has_one_place_for_the_name(here):
+    Path("taxonomy.yaml").write_text("animal: [cat, dog]\n")
+    assert refused("init", "pets", "--taxonomy", "taxonomy.yaml", "--template", "a {} or {}") == (
+        "the template 'a {} or {}' has more than one {}: the concept's name goes in one place"
+    )
+
+
 def test_templates_of_a_training_that_failed_are_not_kept(here):
     project()
     with pytest.raises(ramify.RamifyError):

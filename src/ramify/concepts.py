@@ -117,6 +117,8 @@ def check_template(template: object) -> str:
         raise RamifyError(f"a template is text with {{}} where the concept's name goes, not {_kind(template)}")
     if "{}" not in template:
         raise RamifyError(f"the template {template!r} has no {{}} where the concept's name goes: add it")
+    if template.count("{}") > 1:
+        raise RamifyError(f"the template {template!r} has more than one {{}}: the concept's name goes in one place")
     return template
 
 

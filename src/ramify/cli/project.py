@@ -168,7 +168,7 @@ def train(
     from ramify.project.store.store import Store
 
     parameters = _settings(settings or [])
-    with Store(folder) as store, progress(f"{folder} keeps the model it had") as shown:
+    with Store(folder) as store, progress(f"{folder} is as it was") as shown:
         store.trainings.check_free()  # before torch is loaded
         from ramify.project.live.training import train as train_model
 

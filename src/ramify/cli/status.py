@@ -50,7 +50,7 @@ def _facts(status: "Status") -> list[tuple[str, str]]:
     if training and training.running:
         facts.append(("training", f"since {_when(training.since)}{_how_far(training)}"))
     elif training and training.error:
-        facts.append(("training", f"failed, the old model stays: {training.error}"))
+        facts.append(("training", f"failed, and no new model came of it: {training.error}"))
     facts += [("problem", problem.what) for problem in status.problems]
     estimate = status.curve[-1] if status.curve else model.estimate if model else {}
     measured = [f"{key.upper()} {value:.3f}" for key, value in estimate.items() if key.startswith("p@")]
