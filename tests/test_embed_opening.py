@@ -188,6 +188,16 @@ def test_a_large_jpeg_is_not_decoded_in_full(tmp_path):
     assert width / height == pytest.approx(4 / 3, abs=0.01)
 
 
+def test_a_large_picture_is_made_smaller_before_anything_else(tmp_path):
+    """Transparent drawings of many million pixels would take gigabytes otherwise."""
+    large = Image.new("RGBA", (2400, 1800), (255, 0, 0, 0))
+    large.paste((0, 0, 255, 255), (0, 0, 1200, 1800))
+    large.save(tmp_path / "p.png")
+    small = open_picture(tmp_path / "p.png", side=64)
+    assert small.size == (172, 129)
+    assert (small.getpixel((10, 10)), small.getpixel((160, 10))) == ((0, 0, 255), (255, 255, 255))
+
+
 def test_the_key_of_a_picture_changes_with_its_file(tmp_path):
     path = tmp_path / "p.png"
     Image.new("RGB", (1, 1)).save(path)

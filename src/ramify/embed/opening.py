@@ -3,7 +3,9 @@
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +18,10 @@ from ramify.errors import RamifyError
 __all__ = ["PictureFiles", "as_rgb", "open_picture", "picture_key", "read_pictures"]
 
 Turned = TypeVar("Turned")
+
+HUGE = 20_000_000  # pixels: several such pictures at once could take more memory than there is
+ONE_AT_A_TIME = Lock()
+SPARE = 2  # times as many pixels as are enough along each side: more are thrown away before anything else is done
 
 
 def open_picture(path: str | Path, side: int | None = None) -> Image.Image:
@@ -32,12 +38,14 @@ def open_picture(path: str | Path, side: int | None = None) -> Image.Image:
     with Image.open(path) as picture:
         if side is not None:
             picture.draft("RGB", (side, side))  # a large JPEG need not be decoded in full
-        picture.load()
-        try:
-            upright = ImageOps.exif_transpose(picture)
-        except Exception:  # a note on the camera that cannot be read: the picture itself can
-            upright = picture
-        return as_rgb(upright)
+        with ONE_AT_A_TIME if picture.width * picture.height > HUGE else nullcontext():
+            picture.load()
+            try:
+                upright = ImageOps.exif_transpose(picture)
+            except Exception:  # a note on the camera that cannot be read: the picture itself can
+                upright = picture
+            many = 1 if side is None else min(upright.size) // (SPARE * side)
+            return as_rgb(upright.reduce(many) if many > 1 and upright.mode in ("RGB", "RGBA") else upright)
 
 
 def as_rgb(picture: Image.Image) -> Image.Image:
