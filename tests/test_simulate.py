@@ -344,4 +344,6 @@ def test_a_mistake_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["ramify", "simulate", str(path)])
     with pytest.raises(SystemExit, match="1"):
         main()
-    assert capsys.readouterr().err == f"ramify: {path} has no features, only labels: learners need features\n"
+    assert capsys.readouterr().err == (
+        f"ramify: {path} has no features, only labels: make some with `ramify embed`, and give them with --features\n"
+    )
