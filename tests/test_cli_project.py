@@ -107,7 +107,9 @@ def test_from_a_csv_to_fine_labels(here):
     assert "Saved 8 answers." in run("answer", "pets", "ask.csv")
     assert "Saved 0 answers, 8 were there already." in run("answer", "pets", "ask.csv")
 
-    assert run("predict", "pets", "--out", "fine.csv") == "Wrote 60 of 60 rows to fine.csv.\n"
+    assert run("predict", "pets", "--out", "fine.csv") == (
+        "Wrote 60 of 60 rows to fine.csv.\n60 labels have a probability of 0.5 or more; 0 items have none.\n"
+    )
     found = {row["id"]: row for row in rows(Path("fine.csv"))}
     fine = ["animal > cat", "animal > dog", "food > apple", "food > banana"]
     best = {name: max(fine, key=lambda path: float(row[path])) for name, row in found.items()}

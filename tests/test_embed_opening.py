@@ -160,7 +160,7 @@ def test_what_is_cut_off_is_refused(tmp_path, name):
 def test_a_picture_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
     photo().save(tmp_path / "p.png")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-    wrong = {0: "the picture is too large: make it smaller"}
+    wrong = {0: "the picture is too large: make it smaller, 0 million pixels at most"}
     assert read_pictures([str(tmp_path / "p.png")], lambda picture: picture.size) == ([], wrong)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 3000)  # many pixels, which Pillow warns of, are no error
     assert read_pictures([str(tmp_path / "p.png")], lambda picture: picture.size) == ([(64, 64)], {})

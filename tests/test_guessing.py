@@ -44,6 +44,32 @@ def test_columns_are_guessed_by_their_names_and_what_they_hold(table, layout):
     assert guessed(table) == layout
 
 
+def test_labels_are_known_by_what_they_list():
+    table = {"section": ["net", "Games", "net", "net"], "blurb": ["a b", "c d", "e f", "g h"], "title": list("wxyz")}
+    taxonomy = Taxonomy({"net": ["http"], "games": ["chess"]})
+    assert guess_layout(as_rows(table), taxonomy).labels == ("section",)
+    many = {"section": ["net", "games"] * 8, "summary": [f"a long text about number {n}" for n in range(16)]}
+    assert guessed(many).labels == ("section",)
+    assert guessed({**many, "genre": ["x", "y"] * 8}).labels == ("section",), "one at most, where nothing says so"
+
+
+def test_the_text_is_the_longest_and_a_title_only_where_nothing_else_is():
+    table = {"title": ["red shoe", "blue shoe"], "summary": ["a shoe that is red all over", "a shoe that is blue, too"]}
+    assert guessed({**table, "labels": ["x", "y"]}).text == "summary"
+    assert guessed({"title": ["red shoe", "blue shoe"], "labels": ["x", "y"]}).text == "title"
+    assert guessed({**table, "labels": ["x", "y"]}).id == "title", "which names each row"
+
+
+def test_what_is_said_needs_no_guess():
+    table = {"a": ["one two", "three four"], "labels": ["x", "y"], "flag": ["1", "0"], "b": ["p", "q"]}
+    layout = guess_layout(as_rows(table), id="a", text="b", labels=("labels",), ignore=("flag",))
+    assert layout == Layout("a", "b", ignore=("flag",), labels=("labels",))
+
+
+def test_large_and_small_letters_propose_one_concept():
+    assert concepts({"id": range(4), "labels": ["net", "NET", "Net ", "g_b;G B"]}) == {"net": None, "g_b": None}
+
+
 def test_a_label_that_is_a_long_text_is_no_label():
     many = {"title": ["a", "b"], "tags": [";".join(f"t{n}" for n in range(400)), ";".join(f"u{n}" for n in range(400))]}
     assert guessed(many).labels == ()

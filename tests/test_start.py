@@ -34,7 +34,10 @@ def coarse_and_fine(count=24):
 def test_from_a_table_to_the_first_question():
     coarse_and_fine()
     printed = run("start", "pets.csv", "--no-serve")
-    assert printed.startswith("Found 24 items with texts: texts in 'comment', labels in 'coarse' and 'fine'.\n")
+    assert printed.startswith(
+        "Found 24 items with texts: texts in 'comment', labels in 'coarse' and 'fine' "
+        "(no column names each row, so rows are numbered).\n"
+    )
     assert "animal\n├── cat\n└── dog\nfood\n└── apple\n" in printed
     assert "Added 24 items: the project has 24, with features by text." in printed
     assert printed.endswith("The project is in pets-ramify. Next: ramify serve pets-ramify\n")
@@ -57,8 +60,49 @@ def test_where_everything_is_known_it_says_what_to_do():
     )
     assert Path("labels-concepts.yaml").read_text().endswith("cat: null\ndog: null\n")
     assert not Path("labels-ramify").exists()
-    assert refused("start", "labels.json") == (
-        "labels-concepts.yaml is there already: edit it, and give it with --taxonomy"
+    Path("labels-concepts.yaml").write_text("cat: [tabby]\ndog: [pug]\n")
+    assert "write finer" in run("start", "labels.json", "--images", "photos")
+    assert Path("labels-concepts.yaml").read_text() == "cat: [tabby]\ndog: [pug]\n", "what was edited stays"
+
+
+def test_other_concepts_than_those_of_the_project_are_refused():
+    coarse_and_fine()
+    Path("a.yaml").write_text("animal: [cat, dog]\nfood: [apple]\n")
+    Path("b.yaml").write_text("animal: [cat, dog, pig]\nfood: [apple]\n")
+    run("start", "pets.csv", "--taxonomy", "a.yaml", "--no-serve")
+    run("start", "pets.csv", "--taxonomy", "a.yaml", "--no-serve")
+    assert refused("start", "pets.csv", "--taxonomy", "b.yaml", "--no-serve") == (
+        "pets-ramify is a project with other concepts than b.yaml: begin another one with --project, or divide its "
+        "concepts with `ramify split pets-ramify CONCEPT FINER ...`"
+    )
+    assert "└── dog" in run("start", "pets.csv", "--no-serve")
+
+
+def test_what_cannot_be_read_is_told_at_once_and_can_be_left_out():
+    for number in range(6):
+        path = Path("photos", ("animal", "food")[number % 2], f"{number}.png")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (24, 24), (20 * number, 99, 0)).save(path)
+    Path("photos/animal/9.png").write_text("no picture")
+    Path("finer.yaml").write_text("animal: [cat, dog]\nfood: [apple, banana]\n")
+    command = ("start", "photos", "--taxonomy", "finer.yaml", "--embed", "pictures", "--no-serve")
+    assert refused(*command).startswith("1 of 7 items cannot be read, so nothing was changed;")
+    printed = run(*command, "--skip-unreadable")
+    assert "Left out 1 items that cannot be read:" in printed
+    assert "Added 6 items" in printed
+    Path("t.csv").write_text("id,picture,labels\na,none.png,animal\n")
+    assert "or leave them out with --skip-unreadable, or say with --images where they lie" in refused(
+        "start", "t.csv", "--taxonomy", "finer.yaml"
+    )
+
+
+def test_a_table_beside_the_pictures_is_named():
+    Path("photos").mkdir()
+    Image.new("RGB", (24, 24)).save("photos/a.png")
+    Path("photos/labels.csv").write_text("file,labels\na.png,animal\n")
+    assert refused("start", "photos") == (
+        "photos: its pictures lie in no folders that would say what they show: give the table that lies in it, "
+        "photos/labels.csv, or give a file of concepts with --taxonomy"
     )
 
 
@@ -170,3 +214,38 @@ def test_real_photographs_from_a_table_to_a_model():
     with Store("labels-ramify") as store:
         assert len(store) == 300
         assert len(store.taxonomy.leaves) == 80
+
+
+def test_columns_can_be_said_and_labels_are_known_by_what_they_list():
+    lines = ["title,section,blurb", *(f"t{n},{('net', 'games')[n % 2]},what is said of number {n}" for n in range(16))]
+    Path("packages.csv").write_text("\n".join(lines) + "\n")
+    Path("c.yaml").write_text("net: [web, mail]\ngames: [chess, cards]\n")
+    printed = run("start", "packages.csv", "--taxonomy", "c.yaml", "--no-serve", "--project", "p")
+    assert printed.startswith("Found 16 items with texts: ids in 'title', texts in 'blurb', labels in 'section'.\n")
+    printed = run("start", "packages.csv", "--taxonomy", "c.yaml", "--no-serve", "--project", "q", "--text", "title")
+    assert "texts in 'title'" in printed
+
+
+def test_what_is_read_otherwise_than_one_may_think_is_told():
+    Path("labels.json").write_text(
+        json.dumps({"classes": ["cat", "dog"], "labels": {"a": 0, "b": {"label": "dog", "confidence": 0.4}}})
+    )
+    printed = run("inspect", "labels.json")
+    assert "Note: 1 of 2 items are left out, since nothing is known of them." in printed
+
+
+def test_answers_that_nobody_gave_in_are_not_written_over():
+    items(Path("i.csv"), 24, warm=4)
+    Path("t.yaml").write_text("animal: [cat, dog]\nfood: [apple, banana]\n")
+    run("init", "p", "--taxonomy", "t.yaml")
+    run("add", "p", "i.csv")
+    run("suggest", "p", "-n", 2, "--out", "ask.csv")
+    run("suggest", "p", "-n", 3, "--out", "ask.csv")
+    text = Path("ask.csv").read_text().splitlines()
+    place = text[0].split(",").index("answer")
+    first = text[1].split(",")
+    first[place] = "skip"
+    Path("ask.csv").write_text("\n".join([text[0], ",".join(first), *text[2:]]) + "\n")
+    assert refused("suggest", "p", "--out", "ask.csv") == (
+        "ask.csv holds answers, which would be lost: give another name, or remove it"
+    )

@@ -11,6 +11,7 @@ import pytest
 import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
+from PIL import Image
 from schemathesis import GenerationMode
 from schemathesis.checks import response_schema_conformance, status_code_conformance
 
@@ -342,6 +343,10 @@ def pictures(tmp_path_factory):
     (images / "1.png").unlink()
     (images / "1.png").symlink_to("/etc/passwd")
     (images / "2.png").rename(images / "2.txt")
+    with Image.open(images / "4.png") as drawn:
+        drawn.save(images / "4.tif")
+    (images / "4.png").unlink()
+    (images / "4.png").symlink_to(images / "4.tif")
     elsewhere = images.with_name("elsewhere.png")
     (images / "3.png").rename(elsewhere)
     (images / "3.png").symlink_to(elsewhere)
@@ -354,6 +359,11 @@ class TestPictures:
         response = pictures.get("/pictures/0")
         assert response.headers["content-type"] == "image/png"
         assert "sandbox" in response.headers["content-security-policy"]
+        assert response.content.startswith(b"\x89PNG")
+
+    def test_are_shown_in_a_form_that_browsers_know(self, pictures):
+        response = pictures.get("/pictures/4")
+        assert response.headers["content-type"] == "image/png"
         assert response.content.startswith(b"\x89PNG")
 
     def test_are_found_where_a_link_leads_that_the_user_made(self, pictures):

@@ -18,7 +18,7 @@ from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, re
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 
-__all__ = ["ConceptRef", "Index", "Taxonomy"]
+__all__ = ["ConceptRef", "Index", "Taxonomy", "loose_name"]
 
 Index: TypeAlias = NDArray[np.intp]
 ConceptRef: TypeAlias = int | np.integer[Any] | str | Sequence[str]
@@ -256,7 +256,7 @@ class Taxonomy:
         numbers: dict[str, list[int]] = {}
         for exact in (self._by_name, {path: [number] for path, number in self._by_path.items()}):
             for name, meant in exact.items():
-                known = numbers.setdefault(_loose(name), [])
+                known = numbers.setdefault(loose_name(name), [])
                 known.extend(number for number in meant if number not in known)
         return numbers
 
@@ -273,7 +273,7 @@ class Taxonomy:
         """
         if name in self._by_path:
             return [self._by_path[name]]
-        return self._by_name.get(name) or self._by_loose_name.get(_loose(name), [])
+        return self._by_name.get(name) or self._by_loose_name.get(loose_name(name), [])
 
     def nearest(self, name: str) -> str | None:
         """The name of a concept that somebody may have meant who wrote a name that none has.
@@ -281,8 +281,8 @@ class Taxonomy:
         >>> Taxonomy({"animal": ["cat", "dog"]}).nearest("Dgo")
         'dog'
         """
-        names = {_loose(known): known for known in [*self._by_path, *self._by_name]}
-        close = difflib.get_close_matches(_loose(name), names, n=1)
+        names = {loose_name(known): known for known in [*self._by_path, *self._by_name]}
+        close = difflib.get_close_matches(loose_name(name), names, n=1)
         return names[close[0]] if close else None
 
     def index(self, concept: ConceptRef) -> int:
@@ -456,7 +456,11 @@ class Taxonomy:
             draft.write_text(text, encoding="utf-8")
 
 
-def _loose(name: str) -> str:
-    """A name, or a path, without what people write one way or another."""
+def loose_name(name: str) -> str:
+    """A name, or a path, without what people write one way or another.
+
+    >>> loose_name("Animal>Teddy_Bear")
+    'animal > teddy bear'
+    """
     steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", name.casefold()).split(ARROW.strip())  # "-dog" denies the dog
     return ARROW.join(" ".join(step.split()) for step in steps)

@@ -109,7 +109,7 @@ test("one point is a dot, several are a line, and a reader hears the last values
 test("without a point a sentence says when there will be one", () => {
   assert.equal(
     learningCurve([]).textContent,
-    "The curve starts when a model has been trained and some answers are given.",
+    "The curve starts when a model has been trained and about ten items are completely known.",
   );
   assert.deepEqual([short(9999), short(10000)], ["9999", "10k"]);
 });

@@ -46,10 +46,12 @@ def inspect(
         console.print(Text(str(Taxonomy.load(path))))
         return
     from ramify.experiments.overview import overview
-    from ramify.readers import read
+    from ramify.readers import read_told
 
-    data = read(path, exhaustive=not not_exhaustive, taxonomy=taxonomy, features=features)
+    data, notes = read_told(path, exhaustive=not not_exhaustive, taxonomy=taxonomy, features=features)
     console.print(overview(data, path), crop=False)
+    for note in notes:
+        console.print(Text(f"Note: {note}."), soft_wrap=True)
 
 
 @app.command(rich_help_panel=EXPERIMENTS)

@@ -195,6 +195,8 @@ def suggest(
     from ramify.project.live.service import Service
     from ramify.project.live.suggesting import suggest as suggested
 
+    if out is not None:
+        _check_unanswered(out)
     with Service(folder, strategy=strategy, background=False) as service:
         out_already = len(service.leases.own(annotator)[0])
         columns = suggested(service, annotator, count, single=single)
@@ -291,6 +293,8 @@ def predict(
     if predicted.untested:
         print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
     print(f"Wrote {written} of {len(predicted.ids)} rows to {out}.")
+    found = predicted.found
+    print(f"{found.labels} labels have a probability of {found.least:.2g} or more; {found.empty} items have none.")
 
 
 @app.command(rich_help_panel=PROJECT)
@@ -386,6 +390,21 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What back
     Store.restore(file, folder)
     with Store(folder) as store:
         print(f"{folder} is there again, with {len(store)} items.")
+
+
+def _check_unanswered(path: Path) -> None:
+    """Refuse to write over a table of questions that somebody has answered."""
+    from ramify.project.transfer.tables import FORMATS
+    from ramify.readers.rows import is_empty, read_rows
+
+    if not path.is_file() or path.suffix.lower().lstrip(".") not in FORMATS:
+        return
+    try:
+        answers = read_rows(path).columns.get("answer", [])
+    except RamifyError:  # it holds something else, or nothing
+        return
+    if not all(map(is_empty, answers)):
+        raise RamifyError(f"{path} holds answers, which would be lost: give another name, or remove it")
 
 
 def tell_added(done: "Added", total: int) -> None:

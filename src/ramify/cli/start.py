@@ -30,9 +30,17 @@ def start(
     images: Annotated[
         Path | None, typer.Option(help="The folder that picture paths start from.", show_default="the data's own")
     ] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="The column of ids.", show_default="guessed")] = None,
+    text: Annotated[str | None, typer.Option(help="The column of texts.", show_default="guessed")] = None,
+    picture: Annotated[str | None, typer.Option(help="The column of picture paths.", show_default="guessed")] = None,
+    labels: Annotated[
+        list[str] | None, typer.Option(help="A column that lists concepts; several times if needed.")
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="A column to ignore; several times if needed.")] = None,
     coarse_only: Annotated[
         bool, typer.Option("--coarse-only", help="Leave out what is said of finer concepts, to try Ramify.")
     ] = False,
+    skip_unreadable: Annotated[bool, typer.Option("--skip-unreadable", help="Leave out what cannot be read.")] = False,
     serve: Annotated[bool, typer.Option(help="Serve the page at the end.")] = True,
     port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
@@ -42,7 +50,8 @@ def start(
     from ramify.project.transfer.starting import begin, look, project_folder, write_concepts
 
     folder = folder or project_folder(source)
-    found = look(source, taxonomy, coarse_only=coarse_only)
+    columns = {"id": id_column, "text": text, "picture": picture, "labels": labels or (), "ignore": ignore or ()}
+    found = look(source, folder, taxonomy, coarse_only=coarse_only, **columns)
     print(f"Found {found.said}.")
     tree = str(found.taxonomy).splitlines()
     print("\n".join(["", *tree[:SHOWN], *(["..."] if len(tree) > SHOWN else []), ""]))
@@ -50,11 +59,21 @@ def start(
         concepts = Path(f"{folder.name.removesuffix('-ramify')}-concepts.yaml")
         write_concepts(found.taxonomy, concepts)
         print(f"Every label is known already, so there is nothing to ask. The concepts are in {concepts}: write finer")
-        print(f"ones below them, then run  ramify start {source} --taxonomy {concepts}")
-        print("To try Ramify on data whose fine labels are known, add --coarse-only.")
+        print(f"ones below them, then run the same command with  --taxonomy {concepts}")
+        if not coarse_only:
+            print("To try Ramify on data whose fine labels are known, add --coarse-only.")
         return
     with progress(f"what is embedded is kept in {folder}") as shown:
-        done = begin(source, folder, found, embed=embed, images=images, coarse_only=coarse_only, progress=shown)
+        done = begin(
+            source,
+            folder,
+            found,
+            embed=embed,
+            images=images,
+            coarse_only=coarse_only,
+            skip_unreadable=skip_unreadable,
+            progress=shown,
+        )
         with Store(folder) as store:
             total, trained = len(store), store.model() is not None
     tell_added(done, total)

@@ -37,7 +37,7 @@ def efficientnet_installed() -> bool:
 class EfficientNetEmbedder(PictureFiles):
     """The means of the network's last layer over the picture."""
 
-    name, batch, side, columns = "efficientnet", 64, 2 * SIDE, 1280
+    name, batch, side, columns = "efficientnet", 32, 2 * SIDE, 1280
 
     @cached_property
     def _session(self) -> Any:

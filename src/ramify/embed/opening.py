@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from io import BytesIO
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from PIL import Image, ImageOps
 from ramify.embed.base import Floats
 from ramify.errors import RamifyError
 
-__all__ = ["PictureFiles", "as_rgb", "open_picture", "picture_key", "read_pictures"]
+__all__ = ["PictureFiles", "as_png", "as_rgb", "open_picture", "picture_key", "read_pictures"]
 
 Turned = TypeVar("Turned")
 
@@ -75,6 +76,17 @@ def _stretched(picture: Image.Image) -> Image.Image:
     return Image.fromarray((np.nan_to_num((values - low) / (high - low)).clip(0, 1) * 255).round().astype(np.uint8))
 
 
+def as_png(picture: Image.Image) -> bytes:
+    """A picture as the content of a .png file, which every browser shows.
+
+    >>> as_png(Image.new("RGB", (1, 1)))[1:4]
+    b'PNG'
+    """
+    content = BytesIO()
+    picture.save(content, "png")
+    return content.getvalue()
+
+
 def picture_key(path: str) -> str:
     """The path, with the size and date of the file: a picture that was mended is embedded again.
 
@@ -106,7 +118,8 @@ def read_pictures(
         except FileNotFoundError:
             return [], "there is no such file"
         except Image.DecompressionBombError:
-            return [], "the picture is too large: make it smaller"
+            most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 1_000_000
+            return [], f"the picture is too large: make it smaller, {most} million pixels at most"
         except Exception:  # a damaged file makes decoders raise many kinds
             return [], "this is not a whole picture of a kind that can be read"
         try:
@@ -117,7 +130,10 @@ def read_pictures(
     # The filter of warnings is one for all threads, so it is set here and not where a picture is opened.
     with warnings.catch_warnings(), ThreadPoolExecutor(cpu_count()) as pool:
         warnings.simplefilter("ignore")  # odd metadata, or many pixels: all that counts is that it can be read
-        results = list(pool.map(read, paths))
+        try:
+            results = list(pool.map(read, paths))
+        finally:
+            pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the pictures that are being read, not for all
     return [one for made, _ in results for one in made], {
         place: why for place, (made, why) in enumerate(results) if not made
     }

@@ -17,7 +17,7 @@ from ramify.readers.rows import read_rows
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
 
-__all__ = ["READERS", "Items", "Layout", "guess", "propose", "read", "read_for"]
+__all__ = ["READERS", "Items", "Layout", "guess", "propose", "read", "read_for", "read_told"]
 
 
 class Reader(Protocol):
@@ -47,25 +47,36 @@ def read(
     >>> len(read("scenes:8"))
     8
     """
+    return read_told(source, exhaustive=exhaustive, taxonomy=taxonomy, features=features)[0]
+
+
+def read_told(
+    source: str | Path, *, exhaustive: bool, taxonomy: Taxonomy | str | Path | None, features: Any
+) -> tuple[Dataset, tuple[str, ...]]:
+    """What ``read`` gives, and sentences on what of it was read otherwise than one may think, or not at all."""
     name, _, count = str(source).partition(":")
     if name in READERS and not Path(source).exists():
         if not count:
-            return READERS[name](exhaustive=exhaustive)
+            return READERS[name](exhaustive=exhaustive), ()
         if not count.isdecimal() or not int(count):
             raise RamifyError(f"{source}: after {name}: comes the number of items, for example {name}:500")
-        return READERS[name](int(count), exhaustive=exhaustive)
+        return READERS[name](int(count), exhaustive=exhaustive), ()
     path = Path(source)
     if path.suffix == ".npz" or (path / "dataset.json").is_file() or not (path.exists() or format_of(source)):
         data = Dataset.load(source, exhaustive=exhaustive)
         if taxonomy is not None:
             raise RamifyError(f"{source} has concepts of its own: leave --taxonomy out")
-        return data if features is None else replace(data, features=_rows(features))
+        return (data if features is None else replace(data, features=_rows(features))), ()
     if taxonomy is None:
         taxonomy, layout = propose(source)
     else:
         taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.load(taxonomy)
-        layout = guess(source)
-    return _dataset(read_for(source, taxonomy, replace(layout, complete=True)), features, exhaustive)
+        layout = guess(source, taxonomy)
+    items = read_for(source, taxonomy, replace(layout, complete=True))
+    data = _dataset(items, features, exhaustive)
+    lost = len(items.ids) - len(data)
+    unknown = (f"{lost} of {len(items.ids)} items are left out, since nothing is known of them",) if lost else ()
+    return data, (*items.notes, *unknown)
 
 
 def read_for(source: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
@@ -82,20 +93,25 @@ def read_for(source: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> I
     return read_items(source, taxonomy, layout)
 
 
-def propose(source: str | Path) -> tuple[Taxonomy, Layout]:
-    """The concepts that a source names, and which column of it seems to be what where it is a table."""
+def propose(source: str | Path, **columns: Any) -> tuple[Taxonomy, Layout]:
+    """The concepts that a source names, and which column of it seems to be what where it is a table.
+
+    ``columns`` are those that need no guess, as ``guess_layout`` takes them.
+    """
     if format_of(source) is not None:
         return read_source(source).labels.taxonomy, Layout()
     if Path(source).is_dir():
         return folder_concepts(Path(source)), Layout()
     rows = read_rows(source)
-    layout = guess_layout(rows)
+    layout = guess_layout(rows, **columns)
     return table_concepts(rows, layout), layout
 
 
-def guess(source: str | Path) -> Layout:
+def guess(source: str | Path, taxonomy: Taxonomy, **columns: Any) -> Layout:
     """Which column of a source seems to be what, where it is a table."""
-    return Layout() if format_of(source) is not None or Path(source).is_dir() else guess_layout(read_rows(source))
+    if format_of(source) is not None or Path(source).is_dir():
+        return Layout()
+    return guess_layout(read_rows(source), taxonomy, **columns)
 
 
 def _dataset(items: Items, features: Any, exhaustive: bool) -> Dataset:

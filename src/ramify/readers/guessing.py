@@ -10,9 +10,9 @@ from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN
 from ramify.readers.columns import LABEL_COLUMNS, PICTURE_COLUMNS, Layout, yes_or_no
 from ramify.readers.folder import PICTURES, find_pictures
-from ramify.readers.rows import NAMELESS, Rows, as_text, is_empty
+from ramify.readers.rows import FORMATS, NAMELESS, Rows, as_text, is_empty
 from ramify.readers.table_labels import split_names
-from ramify.taxonomy import Taxonomy
+from ramify.taxonomy import Taxonomy, loose_name
 
 __all__ = ["folder_concepts", "guess_layout", "table_concepts"]
 
@@ -22,34 +22,55 @@ LISTS = (
     *("topic", "topics", "group", "groups", "tag", "tags", "type", "kind"),
 )
 """Columns that list labels, by their names, large and small letters alike."""
-TEXTS = ("text", "comment", "caption", "sentence", "review", "description", "body", "content", "message", "title")
+TITLE = "title"
+TEXTS = ("text", "comment", "caption", "sentence", "review", "description", "body", "content", "message", TITLE)
 FILES = (*PICTURE_COLUMNS, "file", "file_name", "filename")
+USUAL = ("id", *TEXTS, *FILES)  # no concepts, whatever they hold
 SENTENCE = 20  # letters: texts are longer on average
 PARTS = ("train", "training", "dev", "val", "valid", "validation", "test", "data", "images")  # folders of no concept
+FEW, REPEATED, LONGEST_NAME = 100, 4, 60  # labels: so many at most, each so often on average, of so many letters
 MOST = 500  # labels that a column can have without being something else
 
 
-def guess_layout(rows: Rows) -> Layout:
+def guess_layout(
+    rows: Rows,
+    taxonomy: Taxonomy | None = None,
+    *,
+    id: str | None = None,  # noqa: A002 - as Layout calls it
+    text: str | None = None,
+    picture: str | None = None,
+    labels: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> Layout:
     """Which column of a table seems to be what; ``id`` is None where no column names each row.
+
+    Lists of labels are known by their names; by what they list, where it is concepts of a taxonomy; or else, where no
+    column is called like labels, by few texts that stand there again and again. What is given needs no guess.
 
     >>> table = {"file": ["a.jpg", "b.jpg"], "coarse": ["animal;food", "food"], "size": ["12", "13"]}
     >>> layout = guess_layout(Rows(Path("t.csv"), table, range(2)))
     >>> layout.id, layout.picture, layout.labels, layout.ignore
     ('file', 'file', ('coarse',), ('size',))
     """
-    names = [name for name in rows.columns if not name.startswith(NAMELESS)]
-    lists = [name for name in names if name.casefold() in LISTS and len(_listed(rows.columns[name])) <= MOST]
-    others = [name for name in names if name not in lists]
-    picture = next((name for name in _usual_first(others, FILES) if _pictures(rows.columns[name])), None)
-    text = next((name for name in _usual_first(others, TEXTS) if _is_text(name, rows.columns[name])), None)
-    taken = {picture, text, *lists}
-    candidates = [name for name in names if name not in lists and name != text and _unique(rows.columns[name])]
-    ids = [name for name in candidates if name.casefold() == "id"] or [
-        name for name in candidates if name == picture or name.casefold().endswith("id")
-    ]
-    identity = ids[0] if ids else None
-    concepts = [name for name in names if name not in {*taken, identity} and _says_yes_or_no(rows.columns[name])]
-    rest = [name for name in rows.columns if name not in {*taken, identity, *concepts}]
+    given = {id, text, picture, *labels, *ignore}
+    names = [name for name in rows.columns if not name.startswith(NAMELESS) and name not in given]
+    concepts = [name for name in names if name.casefold() not in USUAL and _says_yes_or_no(rows.columns[name])]
+    lists = [name for name in names if name not in concepts and _is_list(name, rows.columns[name], taxonomy)]
+    lists = list(labels) or lists
+    others = [name for name in names if name not in {*lists, *concepts}]
+    files = [name for name in _usual_first(others, FILES) if _pictures(rows.columns[name])]
+    picture = picture or (None if text else next(iter(files), None))
+    others = [name for name in others if name != picture]
+    text = text or _text(others, rows)
+    if not lists and not concepts:
+        lists = [name for name in others if name != text and _repeats(rows.columns[name])][:1]
+    free = [name for name in names if name not in {*lists, *concepts, text}]
+    unique = [name for name in free if _unique(rows.columns[name])]
+    named = [name for name in unique if name == picture or name.casefold().endswith("id")]
+    written = [name for name in unique if all(isinstance(value, str) for value in rows.columns[name])]
+    first = [*(name for name in named if name.casefold() == "id"), *named, *written]
+    identity = id or next(iter(first), picture if picture and _unique(rows.columns.get(picture, [])) else None)
+    rest = [name for name in rows.columns if name not in {*lists, *concepts, text, picture, identity}]
     return Layout(identity, text, picture, tuple(rest), tuple(lists))
 
 
@@ -97,9 +118,11 @@ def folder_concepts(folder: Path) -> Taxonomy:
     paths = [tuple(name for name in parts if name.casefold() not in PARTS) for parts in folders]
     named = [path for path in paths if path]
     if not named:
+        tables = sorted(path for path in folder.iterdir() if path.suffix.lower().lstrip(".") in FORMATS)
+        there = f"give the table that lies in it, {tables[0]}, or " if tables else ""
         raise RamifyError(
-            f"{folder}: its pictures lie in no folders that would say what they show: give a file of concepts with "
-            "--taxonomy"
+            f"{folder}: its pictures lie in no folders that would say what they show: {there}give a file of concepts "
+            "with --taxonomy"
         )
     return _tree(named)
 
@@ -154,13 +177,43 @@ def _usual_first(names: Sequence[str], usual: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: usual.index(name.casefold()) if name.casefold() in usual else len(usual))
 
 
-def _is_text(name: str, values: Sequence[Any]) -> bool:
-    """Whether these are texts that people read: by their name, or because they are long and most of them differ."""
+def _text(names: Sequence[str], rows: Rows) -> str | None:
+    """The column of texts that people read: one that is called so, or the longest; a title if there is nothing else."""
+    texts = {
+        name: [value for value in rows.columns[name] if isinstance(value, str) and value.strip()] for name in names
+    }
+    lengths = {name: sum(map(len, said)) / len(said) for name, said in texts.items() if said}
+    read = [name for name in lengths if lengths[name] >= SENTENCE and any(" " in text for text in texts[name])]
+    differ = [name for name in read if len(set(texts[name])) > len(texts[name]) / 2]
+    called = [name for name in _usual_first(list(lengths), TEXTS) if name.casefold() in TEXTS]
+    titles = [name for name in called if name.casefold() == TITLE]
+    bodies = [name for name in called if name not in titles]
+    return next(iter([*bodies, *sorted(differ, key=lambda name: -lengths[name]), *titles]), None)
+
+
+def _is_list(name: str, values: Sequence[Any], taxonomy: Taxonomy | None) -> bool:
+    """Whether a column lists labels, by its name or by the concepts that it lists."""
+    listed = _listed(values)
+    if not listed or len(listed) > MOST:
+        return False
+    if name.casefold() in LISTS:
+        return True
+    return taxonomy is not None and sum(bool(taxonomy.called(label)) for label in listed) > len(listed) / 2
+
+
+def _repeats(values: Sequence[Any]) -> bool:
+    """Whether these are a few short texts that stand there again and again."""
     texts = [value for value in values if isinstance(value, str) and not is_empty(value)]
-    if name.casefold() in TEXTS:
-        return bool(texts)
-    long = bool(texts) and sum(map(len, texts)) / len(texts) >= SENTENCE and any(" " in text for text in texts)
-    return long and len(set(texts)) > len(texts) / 2
+    few = len(set(texts)) <= min(FEW, len(texts) / REPEATED)
+    return bool(texts) and few and max(map(len, texts)) <= LONGEST_NAME and not any(map(_is_number, set(texts)))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _pictures(values: Sequence[Any]) -> bool:
@@ -181,10 +234,12 @@ def _says_yes_or_no(values: Sequence[Any]) -> bool:
 
 def _rows_of(values: Sequence[Any], separator: str | None = None) -> list[list[str]]:
     """The names in each cell of a list of labels."""
+    first: dict[str, str] = {}  # as it was written first: large and small letters are alike
     return [
-        [str(name).strip() for name in value]
-        if isinstance(value, list)
-        else split_names(as_text(value) or "", separator)
+        [
+            first.setdefault(loose_name(name), name)
+            for name in (map(str, value) if isinstance(value, list) else split_names(as_text(value) or "", separator))
+        ]
         for value in values
     ]
 

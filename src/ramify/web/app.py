@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["create_app", "serve"]
 
 STATIC = Path(__file__).with_name("static")
+LARGEST = 1024  # pixels of a picture that is shown in another form than it has
 PICTURES = {
     ".avif": "image/avif",
     ".bmp": "image/bmp",
@@ -94,10 +95,15 @@ def create_app(
     @app.get("/pictures/{item}", response_class=FileResponse, summary="The picture of an item")
     def picture(item: Annotated[shape.ItemNumber, InPath()]) -> Response:
         path = service.picture(item)
-        kind = PICTURES.get(path.suffix.lower())
-        if kind is None:
+        kind, keep = PICTURES.get(path.suffix.lower()), {"cache-control": "private, max-age=600"}
+        if kind is not None:
+            return FileResponse(path, media_type=kind, headers=keep)
+        from ramify.embed.opening import as_png, read_pictures  # only for kinds that browsers do not know
+
+        made, _ = read_pictures([str(path)], as_png, side=LARGEST)
+        if not made:
             raise RamifyError(f"item {item} has a file of the kind {path.suffix!r}, which is no picture")
-        return FileResponse(path, media_type=kind, headers={"cache-control": "private, max-age=600"})
+        return Response(made[0], media_type="image/png", headers=keep)
 
     @app.get("/", include_in_schema=False)
     def page() -> Response:

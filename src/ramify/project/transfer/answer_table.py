@@ -17,6 +17,7 @@ from ramify.readers.table import yes_or_no
 __all__ = ["Answered", "answer_from_table"]
 
 KNOWN = ("id", "concept", "answer", "annotator", "key")
+SHOWN = ("group", "content")  # what ``ramify suggest`` writes for those who answer
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
     )
     saved = sum(len(events) for events, new in recorded if new)
     given = sum(len(request.rows) for request in requests.values())
-    ignored = tuple(name for name in rows.columns if name not in KNOWN)
+    ignored = tuple(name for name in rows.columns if name not in (*KNOWN, *SHOWN))
     return Answered(saved, given - saved, open_rows, ignored)
 
 

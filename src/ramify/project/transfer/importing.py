@@ -35,6 +35,7 @@ from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["Added", "Incoming", "add", "init", "prepare"]
 
+NO_FILE = "there is no such file"
 SIMPLE = "pictures"  # the extractor that needs no extra
 OUTGROWN = 4  # times as many texts as the words were learned from: then it is said
 
@@ -200,10 +201,12 @@ def prepare(
     by = choose_embedder(store, texts=any(items.texts), pictures=any(pictures), features=features, name=embed)
     known = {} if new else _known(store, items, pictures)
     unreadable = {
-        number: "there is no such file"
+        number: NO_FILE
         for number, picture in enumerate(pictures)
         if picture is not None and folder is not None and number not in known and not (folder / picture).is_file()
     }
+    if not skip_unreadable:  # before anything takes long
+        _refuse(items, unreadable)
     rows, drafts = None, None
     if by is None:
         if features is None and len(known) < len(items.ids):
@@ -214,13 +217,24 @@ def prepare(
         rows, by, drafts = embedded(
             store, by, items.texts if by.reads == "text" else files, known, unreadable, progress
         )
-    left_out = [f"{items.where(number)} ({items.ids[number]!r}): {why}" for number, why in sorted(unreadable.items())]
     chosen = np.setdiff1d(np.arange(len(items.ids)), list(unreadable))
-    if left_out and not (skip_unreadable and len(chosen)):
-        refuse_unreadable(left_out, len(items.ids), ", or leave them out with --skip-unreadable")
+    if not (skip_unreadable and len(chosen)):
+        _refuse(items, unreadable)
+    left_out = _reasons(items, unreadable)
     if left_out and rows is not None:
         rows = rows[chosen]
     return Incoming(items, chosen, rows, pictures, folder, by, drafts, left_out)
+
+
+def _reasons(items: Items, unreadable: Mapping[int, str]) -> list[str]:
+    return [f"{items.where(number)} ({items.ids[number]!r}): {why}" for number, why in sorted(unreadable.items())]
+
+
+def _refuse(items: Items, unreadable: Mapping[int, str]) -> None:
+    if unreadable:
+        missing = ", or say with --images where they lie" if set(unreadable.values()) == {NO_FILE} else ""
+        otherwise = f", or leave them out with --skip-unreadable{missing}"
+        refuse_unreadable(_reasons(items, unreadable), len(items.ids), otherwise)
 
 
 def _set_image_folder(store: Store, images: Path) -> None:

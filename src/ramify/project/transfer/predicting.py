@@ -26,12 +26,25 @@ Blocks: TypeAlias = Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]
 """Rows, probabilities and what is chosen, block by block."""
 
 
+@dataclass
+class Found:
+    """What was chosen, as far as the predictions were read."""
+
+    least: float = 0.5
+    """The probability from which on a label is chosen."""
+    labels: int = 0
+    """How many labels were chosen of fine concepts."""
+    empty: int = 0
+    """Items without any."""
+
+
 @dataclass(frozen=True)
 class Predicted:
     """Predictions that are computed while they are read."""
 
     ids: list[str]
     blocks: Blocks
+    found: Found
     left_out: list[str]
     """Items that cannot be read, and why."""
     untested: bool
@@ -54,36 +67,48 @@ def predicting(
         raise RamifyError(f"the threshold is a probability from 0 to 1, not {threshold:g}")
     own = store.labels()
     learner = current_learner(store, own)
-    untested = not len(warm_items(own))
+    untested, found = not len(warm_items(own)), Found()
     if source is None:
-        blocks = predict(learner, store.features(), own, threshold=threshold, precision=precision)
-        yield Predicted(store.all_ids().tolist(), blocks, [], untested)
+        blocks = predict(learner, store.features(), own, threshold=threshold, precision=precision, found=found)
+        yield Predicted(store.all_ids().tolist(), blocks, found, [], untested)
         return
     new = prepare(store, source, new=True, **reading)
     known = new.items.labels.take(new.chosen)
-    blocks = predict(learner, new.features, known, threshold=threshold, precision=precision)
-    yield Predicted(new.ids, blocks, new.left_out, untested)
+    blocks = predict(learner, new.features, known, threshold=threshold, precision=precision, found=found)
+    yield Predicted(new.ids, blocks, found, new.left_out, untested)
     drop_drafts(store, new.drafts)
 
 
 def predict(
-    learner: Learner, features: Any, labels: Labels, *, threshold: float | None = None, precision: float | None = None
+    learner: Learner,
+    features: Any,
+    labels: Labels,
+    *,
+    threshold: float | None = None,
+    precision: float | None = None,
+    found: Found | None = None,
 ) -> Blocks:
-    """Rows, probabilities and what is chosen, of some items, block by block.
+    """Rows, probabilities and what is chosen, of some items, block by block; ``found`` is told what was chosen.
 
-    What is known of them stays as it is known, 1 or 0, and helps with the rest.
+    What is known of them stays as it is known, 1 or 0, and helps with the rest. Without a threshold a label must be
+    more probable than not: of two children of which nothing tells which it is, none is chosen.
     """
+    found = Found() if found is None else found
     coarse_known = bool((labels.states(concepts=labels.taxonomy.roots) >= 0).any())
-    least = 0.5 if threshold is None else threshold
+    least = float(np.nextafter(np.float32(0.5), np.float32(1))) if threshold is None else threshold
     if precision is not None:
         least = threshold_for(learner, precision, coarse_known=coarse_known)
+    found.least = least
     for first in range(0, len(labels), ROWS):
         block = np.arange(first, min(first + ROWS, len(labels)))
         known = labels.take(block)
         rows, states = features[block], known.states()
         p = learner.opinions(rows, known)[:, : states.shape[1]] if coarse_known else learner.predict_proba(rows)
         probabilities = np.where(states >= 0, states, p).astype(np.float32)
-        yield block, probabilities, probabilities >= least
+        chosen = probabilities >= least
+        found.labels += int(chosen.sum())
+        found.empty += int((~chosen.any(axis=1)).sum())
+        yield block, probabilities, chosen
 
 
 def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:

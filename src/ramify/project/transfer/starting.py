@@ -1,5 +1,6 @@
 """From raw data to a project in one step: what was found is said, concepts are proposed, items are added."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,23 +36,44 @@ class Found:
     """What the items are embedded by, where they have both texts and pictures; else None, for the default."""
 
 
-def look(source: str | Path, taxonomy: str | Path | None = None, *, coarse_only: bool = False) -> Found:
-    """Look at a file or a folder: its items, its concepts (or those of a file), and what is still to be asked."""
+def look(
+    source: str | Path,
+    folder: Path,
+    taxonomy: str | Path | None = None,
+    *,
+    coarse_only: bool = False,
+    **columns: Any,
+) -> Found:
+    """Look at a file or a folder: its items, its concepts, and what is still to be asked.
+
+    Concepts are those of the project, where it is there already, or of a taxonomy file, or else what the source names.
+    ``columns`` (id, text, picture, labels, ignore) are those of a table that need no guess.
+    """
     if not path_of(source).exists():
         raise RamifyError(f"{source}: there is no such file or folder")
-    if taxonomy is None:
-        concepts, layout = propose(source)
+    given = None if taxonomy is None else Taxonomy.load(taxonomy)
+    there = _begun(folder)
+    if there is not None:
+        concepts, layout = there, guess(source, there, **columns)
+        if given is not None and given != there:
+            raise RamifyError(
+                f"{folder} is a project with other concepts than {taxonomy}: begin another one with --project, or "
+                f"divide its concepts with `ramify split {folder} CONCEPT FINER ...`"
+            )
+    elif given is not None:
+        concepts, layout = given, guess(source, given, **columns)
     else:
-        concepts, layout = Taxonomy.load(taxonomy), guess(source)
+        concepts, layout = propose(source, **columns)
     items = read_for(source, concepts, layout)
     if coarse_only:
         items = items.coarse_only()
     kinds = [kind for kind, values in (("texts", items.texts), ("pictures", items.pictures)) if any(values)]
-    columns = {"ids": (layout.id,), "texts": (layout.text,), "pictures": (layout.picture,), "labels": layout.labels}
-    named = [f"{what} in {' and '.join(map(repr, names))}" for what, names in columns.items() if any(names)]
+    parts = {"ids": (layout.id,), "texts": (layout.text,), "pictures": (layout.picture,), "labels": layout.labels}
+    numbered = " (no column names each row, so rows are numbered)" if layout.id is None else ""
+    named = [f"{what} in {' and '.join(map(repr, names))}" for what, names in parts.items() if any(names)]
     of_what = f" with {' and '.join(kinds)}" if kinds else ""
     is_table = layout != Layout()
-    said = f"{len(items.ids)} items{of_what}" + (f": {', '.join(named)}" if is_table and named else "")
+    said = f"{len(items.ids)} items{of_what}" + (f": {', '.join(named)}{numbered}" if is_table and named else "")
     return Found(
         concepts,
         layout,
@@ -70,12 +92,24 @@ def begin(
     embed: str | None = None,
     images: str | Path | None = None,
     coarse_only: bool = False,
+    skip_unreadable: bool = False,
     progress: Progress | None = None,
 ) -> Added:
     """Make the project, unless it is there, and add the items: those that it has already change nothing."""
-    with Store(folder) if (folder / MARK).is_file() else init(folder, found.taxonomy) as store:
+    if _begun(folder) is None and (folder / MARK).is_file():
+        shutil.rmtree(folder)  # nothing was ever added to it
+    with init(folder, found.taxonomy) if _begun(folder) is None else Store(folder) as store:
         options: dict[str, Any] = {"embed": embed or (None if len(store) else found.embed), "images": images}
-        return add(store, source, layout=found.layout, coarse_only=coarse_only, progress=progress, **options)
+        options |= {"coarse_only": coarse_only, "skip_unreadable": skip_unreadable, "progress": progress}
+        return add(store, source, layout=found.layout, **options)
+
+
+def _begun(folder: Path) -> Taxonomy | None:
+    """The concepts of a project that has items; None where there is none yet."""
+    if not (folder / MARK).is_file():
+        return None
+    with Store(folder) as store:
+        return store.taxonomy if len(store) else None
 
 
 def project_folder(source: str | Path) -> Path:
@@ -89,9 +123,9 @@ def project_folder(source: str | Path) -> Path:
 
 
 def write_concepts(taxonomy: Taxonomy, path: Path) -> None:
-    """Write a taxonomy as a file to be edited: every concept on a line of its own, with room below it."""
+    """Write a taxonomy as a file to be edited, unless it is there: every concept on a line of its own."""
     if path.exists():
-        raise RamifyError(f"{path} is there already: edit it, and give it with --taxonomy")
+        return
     plain = yaml.safe_dump(taxonomy.to_dict(), allow_unicode=True, sort_keys=False)
     with whole_file(path) as draft:
         draft.write_text(f"# Write finer concepts below these, such as  dog: [poodle, pug]\n{plain}", encoding="utf-8")
