@@ -61,7 +61,11 @@ function drawLine({ name, places, label }, index) {
 export function learningCurve(points) {
   const curve = geometry(points);
   if (!curve) {
-    return h("p", { class: "soft" }, "The curve starts when a model has been trained and about ten items are completely known.");
+    return h(
+      "p",
+      { class: "soft" },
+      "The curve starts when a model has been trained and about ten items are completely known.",
+    );
   }
   const { lines, from, to } = curve;
   const [start, end, ground] = [SIZE.left, SIZE.width - SIZE.right, SIZE.height - 6];
