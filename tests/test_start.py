@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from ramify.embed.text import TextEmbedder
+from ramify.errors import RamifyError
 from ramify.project.store.store import Store
 from test_cli_project import items, refused, run
 
@@ -96,6 +98,25 @@ def test_what_cannot_be_read_is_told_at_once_and_can_be_left_out():
     )
 
 
+def test_an_interrupted_first_embedding_goes_on(monkeypatch):
+    coarse_and_fine(12)
+    monkeypatch.setattr(TextEmbedder, "batch", 4)
+    honest, asked = TextEmbedder.rows, []
+
+    def rows(self, values):
+        if len(asked) == 2:
+            raise RamifyError("the disk is full")
+        asked.append(values)
+        return honest(self, values)
+
+    monkeypatch.setattr(TextEmbedder, "rows", rows)
+    assert refused("start", "pets.csv", "--no-serve") == "the disk is full"
+    asked.clear()
+    run("start", "pets.csv", "--no-serve")
+    assert [len(values) for values in asked[:1]] == [4]
+    assert all(values[0].endswith(", 8") for values in asked[:1]), "the first eight were embedded before"
+
+
 def test_a_table_beside_the_pictures_is_named():
     Path("photos").mkdir()
     Image.new("RGB", (24, 24)).save("photos/a.png")
@@ -134,6 +155,10 @@ def test_mistakes_are_one_sentence():
     assert refused("start", "t.csv") == "t.csv: no column holds labels: give a file of concepts with --taxonomy"
     Path("folder").mkdir()
     assert refused("start", "folder") == "folder: there is no picture in this folder: give the folder that holds them"
+    Path("l.csv").write_text("id,text,labels\n1,so it goes,cat\n")
+    assert refused("start", "l.csv", "--labels", "nothing") == (
+        "l.csv: there is no column 'nothing', only 'id', 'text', 'labels'"
+    )
     assert refused("init", "p") == "say which concepts the project has: either --taxonomy FILE or --from DATA"
 
 

@@ -52,7 +52,10 @@ def guess_layout(
     >>> layout.id, layout.picture, layout.labels, layout.ignore
     ('file', 'file', ('coarse',), ('size',))
     """
-    given = {id, text, picture, *labels, *ignore}
+    given = {id, text, picture, *labels, *ignore} - {None}
+    missing = [name for name in given if name not in rows.columns]
+    if missing:
+        raise RamifyError(f"{rows.path}: there is no column {missing[0]!r}, only {', '.join(map(repr, rows.columns))}")
     names = [name for name in rows.columns if not name.startswith(NAMELESS) and name not in given]
     concepts = [name for name in names if name.casefold() not in USUAL and _says_yes_or_no(rows.columns[name])]
     lists = [name for name in names if name not in concepts and _is_list(name, rows.columns[name], taxonomy)]

@@ -27,7 +27,6 @@ class Found:
 
     taxonomy: Taxonomy
     layout: Layout
-    items: int
     said: str
     """In words: how many items, and which column is what."""
     to_ask: int
@@ -52,7 +51,7 @@ def look(
     if not path_of(source).exists():
         raise RamifyError(f"{source}: there is no such file or folder")
     given = None if taxonomy is None else Taxonomy.load(taxonomy)
-    there = _begun(folder)
+    there = _concepts(folder, begun=True)
     if there is not None:
         concepts, layout = there, guess(source, there, **columns)
         if given is not None and given != there:
@@ -77,7 +76,6 @@ def look(
     return Found(
         concepts,
         layout,
-        len(items.ids),
         said,
         len(items.labels.unknown()[0]),
         default_embedder(texts=False) if len(kinds) == 2 else None,
@@ -96,20 +94,22 @@ def begin(
     progress: Progress | None = None,
 ) -> Added:
     """Make the project, unless it is there, and add the items: those that it has already change nothing."""
-    if _begun(folder) is None and (folder / MARK).is_file():
-        shutil.rmtree(folder)  # nothing was ever added to it
-    with init(folder, found.taxonomy) if _begun(folder) is None else Store(folder) as store:
+    there = _concepts(folder)
+    if there is not None and there != found.taxonomy:
+        shutil.rmtree(folder)  # nothing was ever added to it, or ``look`` would have taken its concepts
+        there = None
+    with init(folder, found.taxonomy) if there is None else Store(folder) as store:
         options: dict[str, Any] = {"embed": embed or (None if len(store) else found.embed), "images": images}
         options |= {"coarse_only": coarse_only, "skip_unreadable": skip_unreadable, "progress": progress}
         return add(store, source, layout=found.layout, **options)
 
 
-def _begun(folder: Path) -> Taxonomy | None:
-    """The concepts of a project that has items; None where there is none yet."""
+def _concepts(folder: Path, *, begun: bool = False) -> Taxonomy | None:
+    """The concepts of a project, None where there is none; or none that has ``begun``, which has items."""
     if not (folder / MARK).is_file():
         return None
     with Store(folder) as store:
-        return store.taxonomy if len(store) else None
+        return store.taxonomy if len(store) or not begun else None
 
 
 def project_folder(source: str | Path) -> Path:
