@@ -103,6 +103,16 @@ def _check_depth(concepts: Sequence[Concept]) -> None:
             raise RamifyError(TOO_DEEP)
 
 
+def loose_name(name: str) -> str:
+    """A name, or a path, without what people write one way or another.
+
+    >>> loose_name("Animal>Teddy_Bear")
+    'animal > teddy bear'
+    """
+    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", name.casefold()).split(ARROW.strip())  # "-dog" denies the dog
+    return ARROW.join(" ".join(step.split()) for step in steps)
+
+
 def check_template(template: object) -> str:
     """A text that the names of concepts are put into.
 

@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -14,11 +13,11 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, read_file, take_templates
+from ramify.concepts import ARROW, Concept, check_forest, file_format, loose_name, parse, read_file, take_templates
 from ramify.errors import RamifyError
 from ramify.files import whole_file
 
-__all__ = ["ConceptRef", "Index", "Taxonomy", "loose_name"]
+__all__ = ["ConceptRef", "Index", "Taxonomy"]
 
 Index: TypeAlias = NDArray[np.intp]
 ConceptRef: TypeAlias = int | np.integer[Any] | str | Sequence[str]
@@ -182,6 +181,15 @@ class Taxonomy:
     def leaves(self) -> Index:
         """The fine concepts: 0, 1, ..., K - 1."""
         return np.arange(sum(not len(children) for children in self._children))
+
+    @cached_property
+    def root_of(self) -> Index:
+        """The coarse concept that every concept lies below; of a coarse one, itself.
+
+        >>> Taxonomy({"animal": {"dog": ["pug"]}}).root_of.tolist()
+        [1, 1, 1]
+        """
+        return np.array([(*self.ancestors(number), number)[0] for number in range(len(self))], np.intp)
 
     @cached_property
     def _ranks(self) -> list[int]:
@@ -454,13 +462,3 @@ class Taxonomy:
             text = yaml.safe_dump(self.to_dict(), allow_unicode=True, sort_keys=False)
         with whole_file(path) as draft:
             draft.write_text(text, encoding="utf-8")
-
-
-def loose_name(name: str) -> str:
-    """A name, or a path, without what people write one way or another.
-
-    >>> loose_name("Animal>Teddy_Bear")
-    'animal > teddy bear'
-    """
-    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", name.casefold()).split(ARROW.strip())  # "-dog" denies the dog
-    return ARROW.join(" ".join(step.split()) for step in steps)

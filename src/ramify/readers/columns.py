@@ -99,7 +99,7 @@ class Roles:
 
     def _add_label_column(self, rows: Rows, taxonomy: Taxonomy, name: str) -> None:
         if not taxonomy.called(name):
-            if not name.startswith(NAMELESS) and _looks_like_labels(rows.columns[name]):
+            if not name.startswith(NAMELESS) and says_yes_or_no(rows.columns[name]):
                 near = taxonomy.nearest(name)
                 meant = "correct the name" if near is None else f"correct the name (did you mean {near!r}?)"
                 raise RamifyError(
@@ -120,7 +120,11 @@ class Roles:
         self.concepts[number] = name
 
 
-def _looks_like_labels(values: Sequence[Any]) -> bool:
-    """Whether a column holds nothing but yes, no and empty cells: then it is a label whose name went wrong."""
+def says_yes_or_no(values: Sequence[Any]) -> bool:
+    """Whether a column holds nothing but yes, no and empty cells: then it speaks of one concept.
+
+    >>> says_yes_or_no(["yes", "", "no"]), says_yes_or_no(["", ""]), says_yes_or_no(["yes", "cat"])
+    (True, False, False)
+    """
     said = [yes_or_no(value) for value in values]
     return None not in said and any(value != UNKNOWN for value in said)

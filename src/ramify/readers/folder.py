@@ -57,7 +57,7 @@ def read_folder(folder: str | Path, taxonomy: Taxonomy, layout: Layout | None = 
         if shown and not layout.partial:
             coarse[number] = IRRELEVANT
         for concept in shown:
-            root = int([*taxonomy.ancestors(concept), concept][0])
+            root = int(taxonomy.root_of[concept])
             coarse[number, place[root]] = RELEVANT
             if concept != root:
                 finer.append((number, concept))

@@ -5,14 +5,13 @@ from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ramify.concepts import ARROW
+from ramify.concepts import ARROW, loose_name
 from ramify.errors import RamifyError
-from ramify.labels import UNKNOWN
-from ramify.readers.columns import LABEL_COLUMNS, PICTURE_COLUMNS, Layout, yes_or_no
+from ramify.readers.columns import LABEL_COLUMNS, PICTURE_COLUMNS, Layout, says_yes_or_no
 from ramify.readers.folder import PICTURES, find_pictures
 from ramify.readers.rows import FORMATS, NAMELESS, Rows, as_text, is_empty
 from ramify.readers.table_labels import split_names
-from ramify.taxonomy import Taxonomy, loose_name
+from ramify.taxonomy import Taxonomy
 
 __all__ = ["folder_concepts", "guess_layout", "table_concepts"]
 
@@ -57,7 +56,7 @@ def guess_layout(
     if missing:
         raise RamifyError(f"{rows.path}: there is no column {missing[0]!r}, only {', '.join(map(repr, rows.columns))}")
     names = [name for name in rows.columns if not name.startswith(NAMELESS) and name not in given]
-    concepts = [name for name in names if name.casefold() not in USUAL and _says_yes_or_no(rows.columns[name])]
+    concepts = [name for name in names if name.casefold() not in USUAL and says_yes_or_no(rows.columns[name])]
     lists = [name for name in names if name not in concepts and _is_list(name, rows.columns[name], taxonomy)]
     lists = list(labels) or lists
     others = [name for name in names if name not in {*lists, *concepts}]
@@ -228,11 +227,6 @@ def _pictures(values: Sequence[Any]) -> bool:
 def _unique(values: Sequence[Any]) -> bool:
     names = [as_text(value) for value in values if not isinstance(value, list | dict | bool)]
     return len(names) == len(values) and None not in names and len(set(names)) == len(names)
-
-
-def _says_yes_or_no(values: Sequence[Any]) -> bool:
-    said = [yes_or_no(value) for value in values]
-    return None not in said and any(value != UNKNOWN for value in said)
 
 
 def _rows_of(values: Sequence[Any], separator: str | None = None) -> list[list[str]]:

@@ -99,7 +99,7 @@ class Items:
         labels = Labels(taxonomy, coarse)
         if finer:
             items, concepts, values = (np.concatenate(part) for part in zip(*finer, strict=True))
-            above = coarse[items, [place[root] for root in _roots(taxonomy)[concepts].tolist()]]
+            above = coarse[items, [place[root] for root in taxonomy.root_of[concepts].tolist()]]
             told = above != 0  # what lies below an irrelevant coarse concept is deduced
             labels.record(items[told], concepts[told], values[told], "imported")
         return labels
@@ -119,10 +119,6 @@ def _meant(own: Taxonomy, number: int, taxonomy: Taxonomy) -> int | None:
         if len(called) == 1:
             return called[0]
     return None
-
-
-def _roots(taxonomy: Taxonomy) -> Index:
-    return np.array([(*taxonomy.ancestors(number), number)[0] for number in range(len(taxonomy))], np.intp)
 
 
 def _some(names: list[str]) -> str:

@@ -12,7 +12,7 @@ from ramify.readers.rows import Rows, as_rows, as_text
 from ramify.readers.table_labels import LabelReading
 from ramify.taxonomy import Taxonomy
 
-__all__ = ["Items", "Layout", "read_items", "yes_or_no"]
+__all__ = ["Items", "Layout", "read_items", "texts_of", "yes_or_no"]
 
 
 def read_items(table: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> Items:
@@ -65,6 +65,11 @@ def _ids(rows: Rows, column: str | None) -> list[str]:
 
 
 def texts_of(rows: Rows, column: str | None) -> list[str | None]:
+    """The texts of a column, None where a cell is empty; without a column nobody has any.
+
+    >>> texts_of(as_rows({"id": ["a", "b"], "text": ["one", ""]}), "text")
+    ['one', None]
+    """
     if column is None:
         return [None] * len(rows)
     values = rows.columns[column]

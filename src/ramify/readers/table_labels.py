@@ -44,9 +44,10 @@ class LabelReading:
         parts = [np.concatenate(part) for part in zip(*self.finer, strict=True)] or [np.empty(0, np.intp)] * 3
         items, concepts, values = parts
         self._check_same(items, concepts, values)
-        root_of = np.array([(*self.taxonomy.ancestors(number), number)[0] for number in range(len(self.taxonomy))])
         relevant = values == RELEVANT
-        places = np.array([self.place[root] for root in root_of[concepts[relevant].astype(np.intp)].tolist()], np.intp)
+        places = np.array(
+            [self.place[root] for root in self.taxonomy.root_of[concepts[relevant].astype(np.intp)].tolist()], np.intp
+        )
         named = np.zeros(self.coarse.shape, np.bool_)
         named[items[relevant], places] = True
         unlisted = self.coarse == UNLISTED
