@@ -40,6 +40,12 @@ def check_parameters(learner: Learner) -> None:
     assert repr(learner).startswith(type(learner).__name__)
 
 
+def check_search_space(learner: Learner) -> None:
+    """What may be tuned are parameters, and a new learner of the kind begins within their limits."""
+    defaults = type(learner)().get_params(deep=False)
+    assert all(defaults[name] in limits for name, limits in learner.search_space.items())
+
+
 def check_nothing_learned(learner: Learner) -> None:
     """Before the first fit there is nothing to predict with, and it says so."""
     assert not learner.is_fitted
@@ -340,6 +346,7 @@ def check_cache(learner: Learner) -> None:
 
 LEARNER_CHECKS: tuple[Callable[[Learner], None], ...] = (
     check_parameters,
+    check_search_space,
     check_nothing_learned,
     check_labels_refused,
     check_probabilities,

@@ -29,6 +29,7 @@ from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.evidence import Evidence, Floats
 from ramify.learners.inner import put_in, with_inner
 from ramify.learners.scaling import Scaler
+from ramify.learners.search import SearchSpace
 from ramify.learners.warm import warm_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
@@ -60,6 +61,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     """Whether ``partial_fit(X, labels, items=changed)`` takes in an answer exactly and in milliseconds."""
     uses_names: ClassVar[bool] = False
     """Whether ``fit`` learns from the vectors of the concepts' names; else it ignores them."""
+    search_space: ClassVar[SearchSpace] = {}
+    """What is worth tuning on a validation part; nothing for a learner that is meant to be used as it is."""
 
     @classmethod
     def qualified_name(cls) -> str:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
+from ramify.learners.search import SearchSpace
 from ramify.learners.training import NetLearner
 from ramify.learners.warm import answered_items
 from ramify.meta import masked_bce
@@ -19,6 +20,7 @@ class FullySupervised(NetLearner):
     """A net that learns from items with fine answers only; it ignores what coarse labels say of all others."""
 
     name: ClassVar[str] = "fully-supervised"
+    search_space: ClassVar[SearchSpace] = {"lr": NetLearner.search_space["lr"]}
 
     def can_begin(self, labels: Labels) -> bool:
         """Whether anything fine is known."""

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from ramify.labels import Labels
+from ramify.learners.search import Between, SearchSpace
 from ramify.learners.training import NetLearner
 from ramify.taxonomy import Index
 
@@ -21,6 +22,7 @@ class OneClass(NetLearner):
     """The weight of the answered items' loss beside that of a mini-batch."""
     unknown_weight: float = 0.05
     """The weight of an unknown entry, which counts as relevant."""
+    search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "unknown_weight": Between(0.003, 1.0)}
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
         return one_class_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device), self.unknown_weight)

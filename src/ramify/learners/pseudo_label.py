@@ -10,6 +10,7 @@ from torch import Tensor
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners.recovery import recovery
+from ramify.learners.search import Between, OneOf, SearchSpace
 from ramify.learners.training import NetLearner
 from ramify.learners.warm import sibling_rates, warm_items
 from ramify.meta import bce, pseudo_label_gradient
@@ -33,6 +34,11 @@ class PseudoLabel(NetLearner):
     keeps whole concepts from flipping back and forth."""
     smoothing: float = 0.1
     """How far "smooth" moves."""
+    search_space: ClassVar[SearchSpace] = {
+        **NetLearner.search_space,
+        "alpha": Between(0.01, 10.0),
+        "assignment": OneOf(("sign", "smooth")),
+    }
     _items: Index = field(init=False)
     _concepts: Index = field(init=False)
     _pseudo: NDArray[np.float32] = field(init=False)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.evidence import FOR_DIRECTIONS, Evidence, Looks, doubles, leading, looks_by_predictions
 from ramify.learners.inner import with_inner
 from ramify.learners.replay import Replayed
+from ramify.learners.search import Between, SearchSpace
 from ramify.learners.warm import answered_items
 from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
@@ -76,6 +77,8 @@ class NetLearner(Learner):
     """"adam" or "sgd"."""
     verbose: bool = False
     """Whether to show a progress bar."""
+    search_space: ClassVar[SearchSpace] = {"lr": Between(1e-4, 1e-2), "warm_weight": Between(0.1, 30.0)}
+    """The learning rate, and how much the answered items count. Epochs are chosen by stopping early."""
     history_: list[dict[str, Any]] = field(init=False)
     """One line for each epoch, after a fit."""
 
