@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from ramify.data import Dataset
 from ramify.labels import Labels
 from ramify.learners import PseudoLabel
 from ramify.learners.scaling import Scaler
@@ -109,3 +110,62 @@ def test_only_unknown_entries_have_pseudo_labels_and_they_go_on():
     learner.epochs = 0
     learner.partial_fit(features, known, epochs=0)
     assert np.array_equal(learner.pseudo_labels_[2], before[1:])
+
+
+def known_items(count: int) -> tuple[np.ndarray, Labels, Labels]:
+    """Features, what is known (the first five items in full, of the others the coarse label), and all labels."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(count, 4))
+    fine = (features[:, :2] > 0).astype(int)
+    fine[fine.sum(axis=1) == 0, 0] = 1
+    truth = Labels.from_matrix(TAXONOMY, fine)
+    known = Labels(TAXONOMY, np.ones((count, 1), int))
+    for item in range(5):
+        known.record([item, item], ["a", "b"], fine[item], "annotated")
+    return features, known, truth
+
+
+def test_pseudo_labels_begin_anew_after_more_answers_where_that_is_asked_for():
+    features, known, _ = known_items(20)
+    learner = PseudoLabel(hidden=(8,), epochs=1, random_state=0, reset_pseudo_labels=True).fit(features, known)
+    assert set(learner.pseudo_labels_[2].tolist()) <= {0.0, 1.0}
+    known.record(int(learner.pseudo_labels_[0][0]), int(learner.pseudo_labels_[1][0]), 1, "annotated")
+    learner.partial_fit(features, known, epochs=0)
+    assert len(set(learner.pseudo_labels_[2].tolist()) - {0.0, 1.0}) == 2  # the siblings' rates, as at the beginning
+
+
+def test_after_stopping_early_the_pseudo_labels_are_those_of_the_net_that_predicts(tmp_path):
+    features, known, truth = known_items(60)
+
+    class Keep(PseudoLabel):
+        """Remembers what both were at every look at the validation part."""
+
+        moments: list = []  # noqa: RUF012
+
+        def _look(self, validation):
+            looked = super()._look(validation)
+            self.moments.append((looked["validation"], self.predict_proba(features), self._pseudo.copy()))
+            return looked
+
+    learner = Keep(hidden=(8,), epochs=6, look_every=2, shortest_epoch=10, batch_size=8, lr=0.02, random_state=0)
+    learner.fit(features, known, validation=Dataset(truth, features))
+    best = max(range(len(Keep.moments)), key=lambda place: Keep.moments[place][0])
+    _, predicted, pseudo = Keep.moments[best]
+    assert best < len(Keep.moments) - 1, "the best moment must not be the last one here"
+    assert np.array_equal(learner.predict_proba(features), predicted)
+    assert np.array_equal(learner.pseudo_labels_[2], pseudo)
+    assert not np.array_equal(pseudo, Keep.moments[-1][2])
+
+
+def test_the_whole_warm_set_may_join_every_step():
+    features, known, _ = known_items(20)
+    seen = set()
+
+    class Watched(PseudoLabel):
+        def _loss(self, items, x, labels):
+            seen.add(len(self._warm.draw(self.warm_batch, self._generator)[0]))
+            return super()._loss(items, x, labels)
+
+    for warm_batch in (2, None):
+        Watched(hidden=(4,), epochs=1, shortest_epoch=2, warm_batch=warm_batch, random_state=0).fit(features, known)
+    assert seen == {2, 5}

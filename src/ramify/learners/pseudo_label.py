@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -15,6 +16,8 @@ from ramify.learners.training import NetLearner
 from ramify.learners.warm import sibling_rates, warm_items
 from ramify.meta import bce, pseudo_label_gradient
 from ramify.taxonomy import Index
+
+PSEUDO = "pseudo-labels"  # beside a net's weights, in a moment of training
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,6 +37,8 @@ class PseudoLabel(NetLearner):
     keeps whole concepts from flipping back and forth."""
     smoothing: float = 0.1
     """How far "smooth" moves."""
+    reset_pseudo_labels: bool = False
+    """Whether pseudo-labels begin anew when training goes on after more answers, as Algorithm 2 has it."""
     search_space: ClassVar[SearchSpace] = {
         **NetLearner.search_space,
         "alpha": Between(0.01, 10.0),
@@ -60,7 +65,7 @@ class PseudoLabel(NetLearner):
     def _prepare(self, labels: Labels) -> None:
         items, concepts = labels.unknown()
         pseudo = sibling_rates(labels)[concepts].astype(np.float32)
-        if self.history_:  # going on: what is still unknown keeps its pseudo-label
+        if self.history_ and not self.reset_pseudo_labels:  # going on: what is still unknown keeps its pseudo-label
             pseudo = self.pseudo_labels(items, concepts, pseudo)
         self._items, self._concepts, self._pseudo = items, concepts, pseudo
         self._starts = np.searchsorted(items, np.arange(len(labels) + 1))
@@ -99,6 +104,14 @@ class PseudoLabel(NetLearner):
         place = np.searchsorted(own_keys, keys)
         same = np.append(own_keys, -1)[place] == keys
         return np.where(same, np.append(self._pseudo, 0)[place], otherwise).astype(np.float32)
+
+    def _moment(self) -> dict[str, Tensor]:
+        return {**super()._moment(), PSEUDO: torch.from_numpy(self._pseudo.copy())}
+
+    def _return_to(self, moment: dict[str, Tensor]) -> None:
+        """The pseudo-labels too: those of a later moment are not what the net that predicts was taught."""
+        self._pseudo = moment[PSEUDO].cpu().numpy()
+        super()._return_to({name: value for name, value in moment.items() if name != PSEUDO})
 
     def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
         if truth is None or not len(self._items):

@@ -27,9 +27,9 @@ class Replayed:
     def __len__(self) -> int:
         return len(self.x)
 
-    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Some of them at random; all where they are few."""
-        if len(self) <= count:
+    def draw(self, count: int | None, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Some of them at random; all where they are few, or where no number is given."""
+        if count is None or len(self) <= count:
             return self.x, self.states
         chosen = torch.randperm(len(self), generator=generator)[:count]
         return self.x[chosen], self.states[chosen]

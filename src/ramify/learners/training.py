@@ -63,8 +63,8 @@ class NetLearner(Learner):
     """Items of the pool in a mini-batch."""
     warm_weight: float = 1.0
     """The weight of the answered items' loss beside that of a mini-batch; 0 leaves them out of the update."""
-    warm_batch: int = 256
-    """Answered items that join a mini-batch, at most."""
+    warm_batch: int | None = 256
+    """Answered items that join a mini-batch, at most; None for all of them."""
     average: float = 0.98
     """Predictions come from weights averaged over about 1 / (1 - average) steps."""
     patience: int = 4
@@ -146,7 +146,7 @@ class NetLearner(Learner):
             self.net_ = self._make_net(features.shape[1]).to(self._device)
         self._optimiser = self._make_optimiser()
         self._averaged = {name: value.detach().clone() for name, value in self.net_.state_dict().items()}
-        self._best: dict[str, Tensor] = {}  # the weights of the best moment, while a fit with validation goes on
+        self._best: dict[str, Tensor] = {}  # the best moment, while a fit with validation goes on
         self.n_steps_ = 0
         self.history_ = []
         return self._train(features, labels, self.epochs, validation, truth, callbacks, checkpoint)
@@ -211,7 +211,7 @@ class NetLearner(Learner):
                         looks.append(self._look(validation))
                         if looks[-1]["validation"] > best:
                             best = looks[-1]["validation"]
-                            self._best = {name: value.clone() for name, value in self._averaged.items()}
+                            self._best = self._moment()
                 record = {"epoch": epoch + 1, "loss": float(np.mean(losses)), **self._progress(labels, truth)}
                 if looks:  # the figures of the epoch's end, and the best that was seen on the way
                     record |= looks[-1] | {"validation": max(look["validation"] for look in looks)}
@@ -221,10 +221,19 @@ class NetLearner(Learner):
                 if checkpoint is not None:
                     self._write_checkpoint(Path(checkpoint))
         if validation is not None and self._best:
-            self._averaged, self._best = self._best, {}
-            self.net_.load_state_dict(self._averaged)  # what goes on learning goes on from the best moment
-            self._optimiser = self._make_optimiser()
+            self._return_to(self._best)
+            self._best = {}
         return self
+
+    def _moment(self) -> dict[str, Tensor]:
+        """What predicts at this moment of a fit, to come back to."""
+        return {name: value.clone() for name, value in self._averaged.items()}
+
+    def _return_to(self, moment: dict[str, Tensor]) -> None:
+        """Be what was at that moment: what goes on learning goes on from there."""
+        self._averaged = moment
+        self.net_.load_state_dict(moment)
+        self._optimiser = self._make_optimiser()
 
     def _look(self, validation: Dataset) -> dict[str, float]:
         """Precision@k on the validation part, and their mean, by which the best moment is chosen."""
