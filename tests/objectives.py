@@ -29,7 +29,7 @@ class Objective:
         self.look_at(labels)
 
     def look_at(self, labels: Labels) -> None:
-        """Take other labels of the same items; pseudo-labels of entries that are still unknown stay as they are."""
+        """Take other labels of the same items; what is still unknown keeps its pseudo-label, unless they are reset."""
         self.taxonomy, self.n_leaves = labels.taxonomy, len(labels.taxonomy.leaves)
         self.states = labels.states(None, np.arange(len(self.taxonomy))).tolist()
         said = labels.assertions()
@@ -45,7 +45,7 @@ class Objective:
         self.partly = [item for item in everything if item in answered - complete]
         self.pool = [item for item in everything if item not in self.warm] or list(everything)
         self.always = self.known_terms()
-        before, rates = self.pseudo, self.rates()
+        before, rates = {} if self.settings.get("reset_pseudo_labels") else self.pseudo, self.rates()
         self.pseudo = {
             (item, leaf): before.get((item, leaf), rates[leaf])
             for item in everything
@@ -86,7 +86,7 @@ class Objective:
         if self.settings["name"] in ("fully-supervised", "all-labels", "leml"):
             return self.always
         if self.settings["name"] == "factored":
-            parts = [(self.pool, 1.0), *((part, self.settings["warm_weight"]) for part in (self.warm, self.partly))]
+            parts = [(self.pool, 1.0), *((part, self.weight(part)) for part in (self.warm, self.partly))]
             every = range(len(self.taxonomy))
             return [
                 (item, concept, float(max(self.states[item][concept], 0)), weight * counts / len(items))
@@ -104,8 +104,14 @@ class Objective:
             return self.known(self.answered, 1.0)
         terms = self.known(self.pool, 1.0)
         for replayed in (self.warm, self.partly):
-            terms += self.known(replayed, self.settings["warm_weight"])
+            terms += self.known(replayed, self.weight(replayed))
         return terms
+
+    def weight(self, replayed: list[int]) -> float:
+        """The weight of the mean over answered items; without one every known entry of an item counts once, 1 / N."""
+        if self.settings["warm_weight"] is not None:
+            return float(self.settings["warm_weight"])
+        return len(replayed) / len(self.pool) if replayed == self.warm else 0.0
 
     def known(self, items: list[int], weight: float) -> list[Term]:
         """The mean over items of the loss of what is known of them."""

@@ -30,15 +30,20 @@ LEARNERS = {
     "leml, two hidden layers": LEML(warm_weight=0.5, hidden=(6, 5)),
     "leml, low rank": LEML(warm_weight=2.0, rank=2),
     "leml, answers only in the pool": LEML(warm_weight=0.0),
+    "leml, every entry alike": LEML(warm_weight=None),
     "one-class": OneClass(),
+    "one-class, every entry alike": OneClass(warm_weight=None),
     "one-class, other weights": OneClass(unknown_weight=0.4, warm_weight=0.5),
     "pseudo-label": PseudoLabel(),
-    "pseudo-label, as printed": PseudoLabel(warm_weight=0.0, alpha=1.0),
+    "pseudo-label, as printed": PseudoLabel(
+        warm_weight=0.0, alpha=1.0, warm_batch=None, reset_pseudo_labels=True, shortest_epoch=20
+    ),
     "pseudo-label, long steps": PseudoLabel(warm_weight=2.0, alpha=6.0, hidden=(6, 5)),
     "pseudo-label, smooth": PseudoLabel(assignment="smooth", alpha=1.0),
     "pseudo-label, smoother": PseudoLabel(assignment="smooth", smoothing=0.03, warm_weight=3.0, alpha=4.0),
     "factored": Factored(),
     "factored, other weight": Factored(warm_weight=4.0),
+    "factored, every entry alike": Factored(warm_weight=None),
     "noisy-or": NoisyOr(),
     "noisy-or, other weight": NoisyOr(warm_weight=3.0),
 }

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from ramify.labels import Labels
-from ramify.learners.search import OneOf, SearchSpace
 from ramify.learners.training import NetLearner
 from ramify.meta import masked_bce
 from ramify.nets import MLP
@@ -21,11 +20,10 @@ class LEML(NetLearner):
     name: ClassVar[str] = "leml"
     lr: float = 3e-4
     """The learning rate."""
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     rank: int | None = None
     """Makes the output layer a product of two thin ones of this rank, the low-rank assumption of the original."""
-    search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "rank": OneOf((None, 16, 40))}
 
     def _make_net(self, n_inputs: int) -> nn.Module:
         if self.module is not None:

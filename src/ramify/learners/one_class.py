@@ -18,8 +18,8 @@ class OneClass(NetLearner):
     """A net that takes every unknown entry of the pool for relevant."""
 
     name: ClassVar[str] = "one-class"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     unknown_weight: float = 0.05
     """The weight of an unknown entry, which counts as relevant."""
     search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "unknown_weight": Between(0.003, 1.0)}

@@ -61,8 +61,9 @@ class NetLearner(Learner):
     """How often the pool is gone through, at most."""
     batch_size: int = 128
     """Items of the pool in a mini-batch."""
-    warm_weight: float = 1.0
-    """The weight of the answered items' loss beside that of a mini-batch; 0 leaves them out of the update."""
+    warm_weight: float | None = 1.0
+    """The weight of the answered items' loss beside that of a mini-batch; 0 leaves them out of the update. None lets
+    every known entry count alike, M / N for M warm items beside N others, as the paper's objectives sum them."""
     warm_batch: int | None = 256
     """Answered items that join a mini-batch, at most; None for all of them."""
     average: float = 0.98
@@ -189,8 +190,11 @@ class NetLearner(Learner):
         complete = (labels.states(answered) >= 0).all(axis=1)
         warm, partly = answered[complete], answered[~complete]
         self._prepare(labels)
-        self._warm, self._partly = (Replayed.of(inputs, labels, items) for items in (warm, partly))
         drawn_from = self._batches_from(labels, warm)
+        self._weight = len(warm) / len(drawn_from) if self.warm_weight is None else self.warm_weight
+        if self.warm_weight is None:
+            partly = partly[:0]  # they are in the pool, and count there like all others
+        self._warm, self._partly = (Replayed.of(inputs, labels, items) for items in (warm, partly))
         steps = max(self.shortest_epoch, math.ceil(len(drawn_from) / self.batch_size))
         callbacks = list(callbacks)
         self._trained_on = fingerprint(features, labels, validation is not None) if checkpoint is not None else ""
@@ -256,8 +260,8 @@ class NetLearner(Learner):
         self.net_.train()
         loss = self._loss(items, inputs[items], labels)
         for replayed in (self._warm, self._partly):  # in every batch: among all others they would drown
-            if len(replayed) and self.warm_weight:
-                loss = loss + self.warm_weight * self._warm_loss(*replayed.draw(self.warm_batch, self._generator))
+            if len(replayed) and self._weight:
+                loss = loss + self._weight * self._warm_loss(*replayed.draw(self.warm_batch, self._generator))
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
