@@ -9,7 +9,7 @@ import pytest
 
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
-from ramify.experiments.common import VARIANTS
+from ramify.experiments.common import VARIANTS, Conditions
 from ramify.experiments.runs import run_comparison
 from ramify.experiments.tables import as_markdown, comparison
 from ramify.learners import LEARNERS
@@ -91,7 +91,9 @@ def test_other_settings_are_computed_anew(scenes_folder, tmp_path):
     cells = comparing.plan(str(scenes_folder), ["leml"], [-3], True, 1, True)
     assert cells == [comparing.Cell("leml", 14, -3, 0)]
     for epochs in (1, 2):
-        (result,) = comparing.compare(str(scenes_folder), cells, tmp_path / "out", epochs=epochs, how="serial")
+        (result,) = comparing.compare(
+            str(scenes_folder), cells, tmp_path / "out", Conditions(epochs=epochs), how="serial"
+        )
         assert len(result["history"]) == epochs
 
 
@@ -103,7 +105,12 @@ def test_every_learner_can_be_compared(scenes_folder, tmp_path, monkeypatch):
     cells = comparing.plan(str(scenes_folder), names, [12], False, 1, True)
     seen = []
     results = comparing.compare(
-        str(scenes_folder), cells, tmp_path / "out", epochs=1, how="serial", report=lambda r: seen.append(len(r))
+        str(scenes_folder),
+        cells,
+        tmp_path / "out",
+        Conditions(epochs=1),
+        how="serial",
+        report=lambda r: seen.append(len(r)),
     )
     assert seen == list(range(len(names) + 1))
     assert [result["learner"] for result in results] == names

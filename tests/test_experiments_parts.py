@@ -7,7 +7,7 @@ from sklearn.base import clone
 from ramify.data import Dataset, benchmark
 from ramify.experiments import compare as comparing
 from ramify.experiments import simulate as simulating
-from ramify.experiments.common import VARIANTS
+from ramify.experiments.common import VARIANTS, Conditions
 from ramify.labels import Labels
 from ramify.learners import LEARNERS, LEML, FullySupervised, Refine
 from ramify.loop import ActiveLoop, Truth
@@ -59,7 +59,7 @@ def test_a_cell_stops_early_on_validation_and_is_measured_on_test(name, data, tm
     data.save(tmp_path / "data")
     source = str(tmp_path / "data")
     cells = comparing.plan(source, [name], [WARM], False, 2, True)[1:]
-    (result,) = comparing.compare(source, cells, tmp_path / "out", epochs=1, how="serial")
+    (result,) = comparing.compare(source, cells, tmp_path / "out", Conditions(epochs=1), how="serial")
 
     drawn = benchmark(data, warm=WARM, seed=1)
     labels = drawn.answers if name == "all-labels" else drawn.train.labels
@@ -83,7 +83,9 @@ def test_recovery_is_that_of_beliefs_about_entries_unknown_in_training(data, tmp
     source = str(tmp_path / "data")
     names = ["pseudo-label", "refine", "leml"]
     cells = comparing.plan(source, names, [WARM], False, 1, True)
-    results = {r["learner"]: r for r in comparing.compare(source, cells, tmp_path / "out", epochs=1, how="serial")}
+    results = {
+        r["learner"]: r for r in comparing.compare(source, cells, tmp_path / "out", Conditions(epochs=1), how="serial")
+    }
     drawn = benchmark(data, warm=WARM, seed=0)
     unknown = drawn.train.labels.states() == -1
     truth = drawn.answers.states()

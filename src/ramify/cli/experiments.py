@@ -26,6 +26,11 @@ FeatureFile = Annotated[
     typer.Option("--features", help="An .npy file with a row for each item, from ramify embed.", show_default=False),
 ]
 
+NotExhaustive = Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")]
+ExactWeights = Annotated[
+    bool, typer.Option("--exact-weights", help="The paper's own weights: every known entry counts alike (M / N).")
+]
+
 
 @app.command(rich_help_panel=EXPERIMENTS)
 def inspect(
@@ -67,7 +72,11 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Where results are kept and found again; also figures.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
-    not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
+    tune: Annotated[
+        int, typer.Option(help="Trials of each learner's settings on the validation part; 0 takes their own.")
+    ] = 0,
+    not_exhaustive: NotExhaustive = False,
+    exact_weights: ExactWeights = False,
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
 ) -> None:
@@ -88,10 +97,13 @@ def compare(
             seeds=seeds,
             epochs=epochs,
             exhaustive=not not_exhaustive,
+            exact_weights=exact_weights,
+            tune=tune,
             taxonomy=taxonomy,
             features=features,
             how=engine,
             json_file=json_file,
+            trials=lambda finished, total: shown("trials", finished, total),
             report=lambda results, total: shown("cells", len(results), total, above=as_rich(summary(results), path)),
         )
     Console().print(as_rich(done.summary, path))
@@ -116,7 +128,8 @@ def simulate(
     out: Annotated[Path | None, typer.Option(help="Where rounds are kept and found again; also figures.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the rounds that --out holds.")] = False,
-    not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
+    not_exhaustive: NotExhaustive = False,
+    exact_weights: ExactWeights = False,
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
 ) -> None:
@@ -140,6 +153,7 @@ def simulate(
             rounds=rounds,
             seeds=seeds,
             exhaustive=not not_exhaustive,
+            exact_weights=exact_weights,
             taxonomy=taxonomy,
             features=features,
             resume=resume,

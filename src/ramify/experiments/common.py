@@ -1,28 +1,63 @@
 """What the experiments share: data read once, learners by name with their settings, coarse stages trained once."""
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from ramify import engine
-from ramify.data import Dataset, benchmark
+from ramify.data import Benchmark, Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
+from ramify.labels import Labels
 from ramify.learners import LEARNERS, Learner
 from ramify.plugins import by_name
 from ramify.readers import read
 from ramify.readers.formats import path_of
 
+LOOK_EVERY = 1.0  # seconds between two looks at how far the workers are
 MANY_WARM = 300  # from so many warm items on, their loss gets more weight beside that of the pool
 
+AS_PRINTED = {"warm_weight": 0.0, "warm_batch": None, "reset_pseudo_labels": True, "shortest_epoch": 1}
+"""Algorithms 1 and 2: the warm set, all of it, only judges pseudo-labels; these begin anew after each query."""
+
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "pseudo-label-literal": ("pseudo-label", {"warm_weight": 0.0}),
+    "leml-low-rank": ("leml", {"rank": 16}),
+    "pseudo-label-literal": ("pseudo-label", {**AS_PRINTED, "average": 0.0, "assignment": "sign"}),
+    "pseudo-label-averaged": ("pseudo-label", {**AS_PRINTED, "assignment": "sign"}),
     "pseudo-label-smooth": ("pseudo-label", {"assignment": "smooth"}),
     "refine-shrunk": ("refine", {"shrinkage": 4.0}),
     "refine-nameless": ("refine", {"use_names": False}),
 }
 """More names of learners, with other settings than their defaults."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under what conditions learners are compared."""
+
+    exhaustive: bool = True
+    """Whether children that the data declare exhaustive are taken to be so; the paper deduces irrelevance only."""
+    exact_weights: bool = False
+    """Whether every known entry counts alike, as the paper's objectives sum them."""
+    epochs: int | None = None
+    """Epochs of net-trained learners, not their own number."""
+    early_stopping: bool = True
+    """Whether the best moment on the validation part is kept; if not, the test part is looked at after each epoch."""
+    chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Other settings than a learner's own, such as tuned ones, by its name."""
+
+    def as_json(self) -> dict[str, Any]:
+        """What results computed under these conditions are kept with; learners' settings are kept beside them."""
+        return {name: value for name, value in asdict(self).items() if name != "chosen"}
+
+
+OURS, PAPERS = Conditions(), Conditions(exhaustive=False, exact_weights=True)
+SETTINGS = {"ours": OURS, "paper": PAPERS}
+"""The two settings of every table: with all that is known used, and as the paper's text and equations have it."""
 
 
 def check_folder(out: Path) -> None:
@@ -84,33 +119,72 @@ def kind_of(name: str, *, without: str | None = None) -> type[Learner]:
     return by_name("learner", name, {key: kind for key, kind in known.items() if key != without}, Learner)
 
 
-def make_learner(name: str, n_warm: int, seed: int, epochs: int | None, memory: Path) -> Learner:
+def fixed_settings(name: str, conditions: Conditions) -> dict[str, Any]:
+    """The settings that a variant's name and the conditions say, and which therefore are not tuned.
+
+    >>> fixed_settings("leml", PAPERS)
+    {'warm_weight': None}
+    """
+    has = kind_of(name)().get_params(deep=False)
+    settings: dict[str, Any] = {"warm_weight": None} if conditions.exact_weights and "warm_weight" in has else {}
+    if conditions.epochs is not None and "epochs" in has:
+        settings["epochs"] = conditions.epochs
+    return settings | VARIANTS.get(name, (name, {}))[1]
+
+
+def make_learner(name: str, n_warm: int, seed: int, conditions: Conditions, memory: Path) -> Learner:
     """A learner with the settings it is compared with.
 
-    >>> make_learner("pseudo-label", 16, 3, None, Path()).random_state
+    >>> make_learner("pseudo-label", 16, 3, OURS, Path()).random_state
     3
     """
-    kind, parameters = VARIANTS.get(name, (name, {}))
     learner = kind_of(name)(random_state=seed)
-    settings: dict[str, Any] = {"epochs": epochs, "memory": str(memory)}
-    if kind == "pseudo-label" and n_warm >= MANY_WARM:
+    settings: dict[str, Any] = {}
+    if "memory" in learner.get_params(deep=False):
+        settings["memory"] = str(memory)
+    if learner.name == "pseudo-label" and n_warm >= MANY_WARM:
         settings["warm_weight"] = 5.0
-    has = learner.get_params(deep=False)
-    learner.set_params(
-        **{key: value for key, value in settings.items() if key in has and value is not None} | parameters
-    )
+    learner.set_params(**settings | dict(conditions.chosen.get(name, {})) | fixed_settings(name, conditions))
     return learner
 
 
-def prepare(name: str, source: str, exhaustive: bool, memory: Path, seeds: Iterable[int], how: str) -> None:
+def labels_for(name: str, drawn: Benchmark) -> Labels:
+    """What a learner may see of a draw: only the upper bound sees everything."""
+    return drawn.answers if name == "all-labels" else drawn.train.labels
+
+
+def prepare(name: str, source: str, conditions: Conditions, memory: Path, seeds: Iterable[int], how: str) -> None:
     """Put what does not depend on fine labels into ``memory``, where a learner has one: it serves all runs of a seed.
 
     One learner after another: what they share, the next one finds there.
     """
-    if "memory" in make_learner(name, 0, 0, None, memory).get_params(deep=False):
-        engine.run(partial(_prepare, name, source, exhaustive, memory), seeds, how)
+    if "memory" in kind_of(name)().get_params(deep=False):
+        engine.run(partial(_prepare, name, source, conditions, memory), seeds, how)
 
 
-def _prepare(name: str, source: str, exhaustive: bool, memory: Path, seed: int) -> None:
-    drawn = benchmark(data_of(source, exhaustive), warm=1, seed=seed)
-    make_learner(name, 1, seed, None, memory).prepare(drawn.train.features, drawn.train.labels)
+def _prepare(name: str, source: str, conditions: Conditions, memory: Path, seed: int) -> None:
+    drawn = benchmark(data_of(source, conditions.exhaustive), warm=1, seed=seed)
+    make_learner(name, 1, seed, conditions, memory).prepare(drawn.train.features, drawn.train.labels)
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def regularly(report: Callable[[], None]) -> Iterator[None]:
+    """Calls ``report`` now, about every second while work goes on, and at the end."""
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(LOOK_EVERY):
+            report()
+
+    report()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
+    report()

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from ramify import engine
-from ramify.data import Benchmark, benchmark
+from ramify.data import Benchmark, Dataset, benchmark
 from ramify.errors import RamifyError
 from ramify.experiments.common import (
+    OURS,
+    Conditions,
     check_folder,
     data_of,
     data_with_features,
     for_workers,
     kind_of,
+    labels_for,
     make_learner,
     prepare,
 )
@@ -70,30 +73,34 @@ def compare(
     source: str,
     cells: Sequence[Cell],
     out: Path,
+    conditions: Conditions = OURS,
     *,
-    epochs: int | None = None,
-    exhaustive: bool = True,
     how: str = "processes",
+    memory: Path | None = None,
     report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
 ) -> list[dict[str, Any]]:
-    """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results."""
+    """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results.
+
+    Coarse stages are kept in the folder ``memory``, by default one in ``out``.
+    """
     check_folder(out)
-    data = data_of(source, exhaustive)
-    settings = {"data": fingerprint(data.features, data.labels, data.split), "epochs": epochs, "exhaustive": exhaustive}
+    memory = memory or out / "memory"
+    data = data_of(source, conditions.exhaustive)
+    settings = {"data": fingerprint(data.features, data.labels, data.split), **conditions.as_json()}
     if data.name_vectors is not None:
         settings["names"] = data.name_vectors.fingerprint()
     out.mkdir(parents=True, exist_ok=True)
-    source = for_workers(source, exhaustive, out)
+    source = for_workers(source, conditions.exhaustive, out)
 
     def finished() -> list[dict[str, Any]]:
-        return [result for cell in cells if (result := _kept(out, cell, settings))]
+        return [result for cell in cells if (result := _kept(out, cell, conditions, settings))]
 
     report(finished())
-    todo = {cell.file: cell for cell in cells if _kept(out, cell, settings) is None}  # two ratios may be one size
+    todo = {cell.file: cell for cell in cells if _kept(out, cell, conditions, settings) is None}  # two may be one size
     for name in dict.fromkeys(cell.learner for cell in todo.values()):
         seeds = sorted({cell.seed for cell in todo.values() if cell.learner == name})
-        prepare(name, source, exhaustive, out / "memory", seeds, how)
-    work = partial(_run_and_keep, source, exhaustive, epochs, out, settings)
+        prepare(name, source, conditions, memory, seeds, how)
+    work = partial(_run_and_keep, source, conditions, out, memory, settings)
     engine.run(work, list(todo.values()), how, lambda *_: report(finished()))
     return finished()
 
@@ -124,29 +131,42 @@ def as_json(source: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 # -- one cell ----------------------------------------------------------------------------------------------------------
 
 
-def run_cell(drawn: Benchmark, cell: Cell, epochs: int | None, memory: Path) -> dict[str, Any]:
+def run_cell(drawn: Benchmark, cell: Cell, conditions: Conditions, memory: Path) -> dict[str, Any]:
     """Train and test one learner on one draw; what cannot begin without a fine label has no figures."""
-    learner = make_learner(cell.learner, cell.warm, cell.seed, epochs, memory)
-    labels = drawn.answers if cell.learner == "all-labels" else drawn.train.labels
+    learner = make_learner(cell.learner, cell.warm, cell.seed, conditions, memory)
+    labels = labels_for(cell.learner, drawn)
     result: dict[str, Any] = {"learner": cell.learner, "ratio": cell.ratio, "warm": cell.warm, "seed": cell.seed}
     items, concepts = drawn.train.labels.unknown()
     result["unknown_share"] = float(drawn.answers.states()[items, concepts].mean()) if len(items) else None
     if not learner.can_begin(labels):
         return result | dict.fromkeys(METRICS) | {"history": [], "estimate": {}}
     start = time.perf_counter()
-    learner.fit(
-        drawn.train.features,
-        labels,
-        names=drawn.train.name_vectors,
-        validation=drawn.validation,
-        truth=drawn.answers,
-    )
+    more: dict[str, Any] = {"validation": drawn.validation}
+    if not conditions.early_stopping:
+        more = {"callbacks": [OnTest(drawn.test)]} if "epochs" in learner.get_params(deep=False) else {}
+    learner.fit(drawn.train.features, labels, names=drawn.train.name_vectors, truth=drawn.answers, **more)
     seconds = time.perf_counter() - start
-    truth, scores = drawn.test.labels.states(), learner.predict_proba(drawn.test.features)
-    result |= {f"p@{k}": precision_at_k(truth, scores, k) if k <= truth.shape[1] else None for k in (1, 3, 5)}
+    result |= dict.fromkeys(("p@1", "p@3", "p@5")) | on_test(learner, drawn.test)
     result |= {"recovery_f1_loss": _recovery(learner, drawn, labels), "seconds": seconds}
     history = getattr(learner, "history_", [])  # of what is trained in epochs
     return result | {"history": history, "estimate": learner.estimate()}
+
+
+class OnTest:
+    """Looks at the test part after each epoch: for learning curves, never to choose anything by."""
+
+    def __init__(self, test: Dataset) -> None:
+        self.test = test
+
+    def on_epoch_end(self, learner: Learner, record: dict[str, Any]) -> None:
+        """Add what it reaches to the epoch's line of the history."""
+        record.update({f"test_{metric}": value for metric, value in on_test(learner, self.test).items()})
+
+
+def on_test(learner: Learner, test: Dataset) -> dict[str, float]:
+    """Precision@k, for each k of which there are enough fine concepts."""
+    truth, scores = test.labels.states(), learner.predict_proba(test.features)
+    return {f"p@{k}": precision_at_k(truth, scores, k) for k in (1, 3, 5) if k <= truth.shape[1]}
 
 
 def _recovery(learner: Learner, drawn: Benchmark, labels: Labels) -> float | None:
@@ -158,31 +178,32 @@ def _recovery(learner: Learner, drawn: Benchmark, labels: Labels) -> float | Non
     return recovery(drawn.answers, items, concepts, learner.pseudo_labels(items, concepts, beliefs))
 
 
-def _kept(out: Path, cell: Cell, settings: dict[str, Any]) -> dict[str, Any] | None:
+def _kept(out: Path, cell: Cell, conditions: Conditions, settings: dict[str, Any]) -> dict[str, Any] | None:
     path = out / "cells" / cell.file
     try:
         kept: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
-    return {**kept["result"], "ratio": cell.ratio} if kept["settings"] == _all_settings(settings, cell) else None
+    same = kept["settings"] == _all_settings(cell, conditions, settings)
+    return {**kept["result"], "ratio": cell.ratio} if same else None
 
 
-def _all_settings(settings: dict[str, Any], cell: Cell) -> dict[str, Any]:
+def _all_settings(cell: Cell, conditions: Conditions, settings: dict[str, Any]) -> dict[str, Any]:
     """What a kept result must agree on, the learner's parameters included: other defaults are another experiment.
 
     Names count only where the learner uses them, so that results computed before data had any are still found.
     """
-    learner = make_learner(cell.learner, cell.warm, cell.seed, settings["epochs"], Path())
+    learner = make_learner(cell.learner, cell.warm, cell.seed, conditions, Path())
     used = {key: value for key, value in settings.items() if key != "names" or learner.uses_names}
     everything: dict[str, Any] = json.loads(json.dumps({**used, "parameters": learner.get_params(deep=False)}))
     return everything
 
 
 def _run_and_keep(
-    source: str, exhaustive: bool, epochs: int | None, out: Path, settings: dict[str, Any], cell: Cell
+    source: str, conditions: Conditions, out: Path, memory: Path, settings: dict[str, Any], cell: Cell
 ) -> None:
-    drawn = benchmark(data_of(source, exhaustive), warm=cell.warm, seed=cell.seed)
-    result = run_cell(drawn, cell, epochs, out / "memory")
+    drawn = benchmark(data_of(source, conditions.exhaustive), warm=cell.warm, seed=cell.seed)
+    result = run_cell(drawn, cell, conditions, memory)
     (out / "cells").mkdir(exist_ok=True)
     with whole_file(out / "cells" / cell.file) as draft:
-        draft.write_text(json.dumps({"settings": _all_settings(settings, cell), "result": result}))
+        draft.write_text(json.dumps({"settings": _all_settings(cell, conditions, settings), "result": result}))

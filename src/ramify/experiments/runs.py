@@ -8,9 +8,9 @@ from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
-from ramify.experiments import figures, progression, tables
+from ramify.experiments import figures, progression, tables, tuning
 from ramify.experiments import simulate as simulating
-from ramify.experiments.common import as_source
+from ramify.experiments.common import Conditions, as_source, check_folder, for_workers
 from ramify.files import whole_file
 
 
@@ -20,6 +20,8 @@ class Comparison:
 
     results: list[dict[str, Any]]
     """One for each learner, warm size and seed."""
+    chosen: list[tuning.Chosen]
+    """What tuning came to, where it was asked for."""
     table: Path
     """The paper's Table 1/2, as Markdown."""
     figures: list[Path]
@@ -71,35 +73,51 @@ def run_comparison(
     seeds: int = 10,
     epochs: int | None = None,
     exhaustive: bool = True,
+    exact_weights: bool = False,
+    tune: int = 0,
     taxonomy: Path | None = None,
     features: Path | None = None,
     how: str = "processes",
     json_file: Path | None = None,
     report: Callable[[list[dict[str, Any]], int], None] = lambda results, total: None,
+    trials: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Comparison:
     """Train learners on a data set over sizes of the warm set (or log2 ratios of it) and seeds.
 
     ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
 
+    With ``tune`` the settings of every learner are chosen first, by so many trials each on the validation part.
     What ``out`` holds of the same experiment is not computed again. ``report`` gets the results that are there, and
-    how many there will be.
+    how many there will be; ``trials`` how many trials are finished, and of how many.
     """
     _check_json(json_file)
     source = as_source(source, out, taxonomy, features)
     cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
+    conditions, chosen = Conditions(exhaustive=exhaustive, exact_weights=exact_weights, epochs=epochs), []
+    if tune:
+        check_folder(out)
+        shared = for_workers(source, exhaustive, out)
+        chosen = tuning.tune(shared, learners, middle(cells), tune, out / "trials", conditions, how=how, report=trials)
+        conditions = tuning.tuned(conditions, chosen)
     results = comparing.compare(
-        source,
-        cells,
-        out,
-        epochs=epochs,
-        exhaustive=exhaustive,
-        how=how,
-        report=lambda results: report(results, len(cells)),
+        source, cells, out, conditions, how=how, report=lambda results: report(results, len(cells))
     )
     table = out / "table.md"
-    _write(table, tables.as_markdown(*tables.comparison(comparing.summary(results))) + "\n")
-    _write_json(json_file, comparing.as_json(source, results))
-    return Comparison(results, table, figures.write_comparison(results, out))
+    texts = [tables.as_markdown(*tables.comparison(comparing.summary(results)))]
+    texts += [tables.as_markdown(*tables.tuned(chosen))] if chosen else []
+    _write(table, "\n\n".join(texts) + "\n")
+    _write_json(json_file, comparing.as_json(source, results) | {"tuned": [vars(best) for best in chosen]})
+    return Comparison(results, chosen, table, figures.write_comparison(results, out))
+
+
+def middle(cells: Sequence[comparing.Cell]) -> int:
+    """The size of the warm set that settings are tuned with: the middle one of a table.
+
+    >>> middle([comparing.Cell("leml", warm, None, 0) for warm in (16, 80, 321)])
+    80
+    """
+    sizes = sorted({cell.warm for cell in cells})
+    return sizes[len(sizes) // 2]
 
 
 def run_simulation(
@@ -114,6 +132,7 @@ def run_simulation(
     rounds: int = 30,
     seeds: int = 5,
     exhaustive: bool = True,
+    exact_weights: bool = False,
     taxonomy: Path | None = None,
     features: Path | None = None,
     part: str = "test",
@@ -139,7 +158,7 @@ def run_simulation(
         batch=batch,
         rounds=rounds,
         seeds=seeds,
-        exhaustive=exhaustive,
+        conditions=Conditions(exhaustive=exhaustive, exact_weights=exact_weights),
         part=part,
     )
     total = len(planned.runs) * rounds

@@ -1,9 +1,7 @@
 """Simulate asking: the paper's Table 3 for any data set. Strategies ask a simulated annotator, over several seeds."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +18,6 @@ from ramify.loop import ActiveLoop, Truth
 from ramify.strategies import strategy_class
 
 PARTS = ("test", "validation")
-LOOK_EVERY = 1.0  # seconds between two looks at how far the workers are
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,8 @@ class Plan:
     """Rounds of each run."""
     seeds: int
     """Runs of each strategy, with seeds 0, 1, 2, ..."""
-    exhaustive: bool
-    """Whether children that the data declare exhaustive are taken to be so."""
+    conditions: common.Conditions
+    """How labels are deduced, and the learner's settings."""
     part: str
     """What the learner is measured on: settings are chosen on the validation part, results come from test."""
 
@@ -62,7 +59,7 @@ def plan(
     batch: int = 100,
     rounds: int = 30,
     seeds: int = 5,
-    exhaustive: bool = True,
+    conditions: common.Conditions = common.OURS,
     part: str = "test",
 ) -> Plan:
     """All that is simulated, checked before anything is computed. ``random`` is always among the strategies.
@@ -79,12 +76,12 @@ def plan(
     for what, number in (("seeds", seeds), ("rounds", rounds), ("answers in a batch", batch)):
         if number < 1:
             raise RamifyError(f"{number} {what}: give at least 1")
-    data = common.data_with_features(source, exhaustive)
+    data = common.data_with_features(source, conditions.exhaustive)
     drawn = benchmark(data, ratio=ratio, warm=warm)
     if ratio is not None and not len(drawn.warm):
         raise RamifyError(f"the ratio {ratio:g} leaves no warm item: take a larger one, or --warm 0 if you mean it")
     names = tuple(dict.fromkeys(strategies if "random" in strategies else ["random", *strategies]))
-    return Plan(source, names, learner, len(drawn.warm), batch, rounds, seeds, exhaustive, part)
+    return Plan(source, names, learner, len(drawn.warm), batch, rounds, seeds, conditions, part)
 
 
 def simulate(
@@ -93,22 +90,25 @@ def simulate(
     *,
     resume: bool = False,
     how: str = "processes",
+    memory: Path | None = None,
     report: Callable[[int], None] = lambda rounds: None,
 ) -> list[dict[str, Any]]:
     """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
 
     Returns a dictionary for each run: its strategy, its seed, its curve, and why it stopped early where it did.
-    ``report`` hears about every second how many rounds are finished in all runs together.
+    ``report`` hears about every second how many rounds are finished in all runs together. Coarse stages are kept in
+    the folder ``memory``, by default one in ``out``.
     """
     common.check_folder(out)
+    memory = memory or out / "memory"
     if any((out / "runs").glob("*")) and not resume:
         raise RamifyError(f"{out} already holds runs: give --resume to go on with them, or another --out")
     _check_settings(planned, out)
-    source = common.for_workers(planned.source, planned.exhaustive, out)
-    with _regularly(lambda: report(rounds_on_disk(planned, out))):
-        common.prepare(planned.learner, source, planned.exhaustive, out / "memory", range(planned.seeds), how)
+    source = common.for_workers(planned.source, planned.conditions.exhaustive, out)
+    with common.regularly(lambda: report(rounds_on_disk(planned, out))):
+        common.prepare(planned.learner, source, planned.conditions, memory, range(planned.seeds), how)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
-        return engine.run(partial(_run, planned, source, out), planned.runs[::-1], how)[::-1]
+        return engine.run(partial(_run, planned, source, out, memory), planned.runs[::-1], how)[::-1]
 
 
 def rounds_on_disk(planned: Plan, out: Path) -> int:
@@ -152,12 +152,12 @@ def _folder(out: Path, strategy: str, seed: int) -> Path:
     return out / "runs" / f"{strategy.replace(':', '.')}-{seed}"
 
 
-def _run(planned: Plan, source: str, out: Path, run: tuple[str, int]) -> dict[str, Any]:
+def _run(planned: Plan, source: str, out: Path, memory: Path, run: tuple[str, int]) -> dict[str, Any]:
     strategy, seed = run
-    drawn = benchmark(common.data_of(source, planned.exhaustive), warm=planned.warm, seed=seed)
+    drawn = benchmark(common.data_of(source, planned.conditions.exhaustive), warm=planned.warm, seed=seed)
     loop = ActiveLoop(
         drawn.train,
-        common.make_learner(planned.learner, planned.warm, seed, None, out / "memory"),
+        common.make_learner(planned.learner, planned.warm, seed, planned.conditions, memory),
         strategy_class(strategy)(random_state=seed),
         Truth(drawn.answers),
         batch_size=planned.batch,
@@ -170,11 +170,11 @@ def _run(planned: Plan, source: str, out: Path, run: tuple[str, int]) -> dict[st
 
 def _check_settings(planned: Plan, out: Path) -> None:
     """Refuse to mix runs of different settings; strategies, rounds and seeds may be added."""
-    data = common.data_of(planned.source, planned.exhaustive)
-    named = ("learner", "warm", "batch", "exhaustive", "part")
+    data = common.data_of(planned.source, planned.conditions.exhaustive)
     settings: dict[str, Any] = {
         "data": fingerprint(data.features, data.labels, data.split),
-        **{name: getattr(planned, name) for name in named},
+        **{name: getattr(planned, name) for name in ("learner", "warm", "batch", "part")},
+        **{name: getattr(planned.conditions, name) for name in ("exhaustive", "exact_weights")},
     }
     names = data.name_vectors if common.kind_of(planned.learner).uses_names else None
     settings["names"] = None if names is None else names.fingerprint()
@@ -183,28 +183,8 @@ def _check_settings(planned: Plan, out: Path) -> None:
         kept = json.loads(path.read_text(encoding="utf-8"))
         for name, value in settings.items():
             if kept.get(name) != value:
-                other = f"other {name}" if name in ("data", "names") else f"{name} {kept[name]}, not {value}"
+                other = f"other {name}" if name in ("data", "names") else f"{name} {kept.get(name)}, not {value}"
                 raise RamifyError(f"{out} holds runs with {other}: give the same settings, or another --out")
     out.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:
         draft.write_text(json.dumps(settings, indent=1), encoding="utf-8")
-
-
-@contextmanager
-def _regularly(report: Callable[[], None]) -> Iterator[None]:
-    """Calls ``report`` now, about every second while work goes on, and at the end."""
-    finished = threading.Event()
-
-    def watch() -> None:
-        while not finished.wait(LOOK_EVERY):
-            report()
-
-    report()
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        watcher.join()
-    report()

@@ -6,6 +6,8 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from ramify.experiments.tuning import Chosen
+
 METRICS = ("p@1", "p@3", "p@5")
 UPPER_BOUNDS = ("all-labels",)  # shown, but never the best
 
@@ -30,6 +32,27 @@ def comparison(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[
                 line.append(f"**{text}**" if name not in UPPER_BOUNDS and value == max(rivals) else text)
             rows.append(line)
     return ["warm", "metric", *learners], rows
+
+
+def tuned(chosen: Sequence[Chosen]) -> tuple[list[str], list[list[str]]]:
+    """The header and rows of what tuning came to: the chosen settings, and what they are worth on the validation part.
+
+    >>> tuned([Chosen("leml", {"lr": 0.00123456}, 0.51, 0.5, 20, ())])[1]
+    [['leml', 'lr 0.00123', '0.500', '0.510', '20', '']]
+    """
+    header = ["learner", "chosen", "as it is", "tuned", "trials", "failed"]
+    rows = [
+        [
+            best.learner,
+            ", ".join(f"{name} {_short(value)}" for name, value in best.parameters.items()) or "as it is",
+            _number(best.untuned),
+            _number(best.value),
+            str(best.trials),
+            "; ".join(best.failures),
+        ]
+        for best in chosen
+    ]
+    return header, rows
 
 
 def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -65,10 +88,10 @@ def as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
             continue
         row = cells[size, name]
         lost = row["recovery_f1_loss"]
-        short = [text.replace(" ± 0.", "±.") for text in line]  # so that all fits into 80 columns
+        short = [text.replace(" ± ", "±").replace("0.", ".") for text in line]  # so that all fits into 80 columns
         shown = [f"[bold]{text.strip('*')}[/bold]" if text.startswith("**") else text for text in short]
         last = (place + 1) % len(learners) == 0
-        recovered = "" if lost is None else f"{lost:.3f}"
+        recovered = _number(lost).replace("0.", ".")
         table.add_row(size, name, *shown, recovered, str(row["seeds"]), end_section=last)
     return table
 
@@ -145,6 +168,14 @@ def _spread(row: dict[str, Any], key: str, form: str) -> str:
         return ""
     spread = row[f"{key}_std"]
     return f"{row[key]:{form}}" + (f" ± {spread:{form.lstrip('+')}}" if spread is not None else "")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _times(factor: float | None) -> str:

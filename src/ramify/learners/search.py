@@ -22,6 +22,10 @@ class Between:
     def __contains__(self, value: object) -> bool:
         return isinstance(value, float | int) and math.isfinite(value) and self.low <= value <= self.high
 
+    def suggest(self, trial: Any, name: str) -> float:
+        """The value that a trial of Optuna wants to try."""
+        return float(trial.suggest_float(name, self.low, self.high, log=True))
+
 
 @dataclass(frozen=True)
 class OneOf:
@@ -35,6 +39,10 @@ class OneOf:
 
     def __contains__(self, value: object) -> bool:
         return value in self.values
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        """The value that a trial of Optuna wants to try."""
+        return trial.suggest_categorical(name, self.values)
 
 
 SearchSpace: TypeAlias = Mapping[str, Between | OneOf]

@@ -1,0 +1,191 @@
+"""Tuning as the paper does it: each learner's settings by the validation part, with the same number of trials for all.
+
+A trial fits the learner once, on the first draw of the warm set, and is judged by the mean of P@1, P@3 and P@5 at the
+best moment on the validation part; the first trial is the learner as it is. Trials are Optuna's, and on disk one by
+one: what was interrupted goes on, and a trial that was killed is run again.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ramify import engine
+from ramify.data import Benchmark, benchmark
+from ramify.errors import RamifyError
+from ramify.experiments.common import (
+    OURS,
+    Conditions,
+    check_folder,
+    data_of,
+    data_with_features,
+    fixed_settings,
+    for_workers,
+    kind_of,
+    labels_for,
+    make_learner,
+    regularly,
+)
+from ramify.files import disk_troubles
+from ramify.learners.base import fingerprint
+from ramify.learners.search import SearchSpace
+
+SEED = 0  # the draw that is tuned on
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What tuning came to for one learner."""
+
+    learner: str
+    """Its name."""
+    parameters: Mapping[str, Any]
+    """The settings with the best value; none where no trial succeeded."""
+    value: float | None
+    """The best value on the validation part."""
+    untuned: float | None
+    """The value of the learner as it is."""
+    trials: int
+    """How many trials were finished."""
+    failures: tuple[str, ...]
+    """Why some of them failed, where they did."""
+
+
+def search_space(name: str, conditions: Conditions) -> SearchSpace:
+    """What is tuned of a learner: what it declares, without what its variant or the conditions say.
+
+    >>> list(search_space("pseudo-label-literal", OURS))
+    ['lr', 'alpha']
+    """
+    fixed = fixed_settings(name, conditions)
+    return {key: limits for key, limits in kind_of(name).search_space.items() if key not in fixed}
+
+
+def tune(
+    source: str,
+    learners: Sequence[str],
+    warm: int,
+    trials: int,
+    out: Path,
+    conditions: Conditions = OURS,
+    *,
+    how: str = "processes",
+    report: Callable[[int, int], None] = lambda finished, total: None,
+) -> list[Chosen]:
+    """The best settings found of every learner that has any to tune, with ``warm`` warm items.
+
+    ``report`` hears about every second how many trials of all learners are finished, and of how many.
+    """
+    if trials < 1:
+        raise RamifyError(f"{trials} trials: give at least 1")
+    _optuna()  # before anything is computed
+    check_folder(out)
+    data = data_with_features(source, conditions.exhaustive)
+    identity = fingerprint(data.features, data.labels, data.split, warm, repr(conditions.as_json()))
+    source = for_workers(source, conditions.exhaustive, out)
+    todo = [name for name in learners if search_space(name, conditions) and conditions.early_stopping]
+    paths = {name: out / f"{name.replace(':', '.')}-{identity}.jsonl" for name in todo}
+    work = partial(_tune_one, source, warm, trials, paths, conditions)
+    with regularly(lambda: report(sum(_finished(*item) for item in paths.items()), trials * len(todo))):
+        return engine.run(work, todo, how)
+
+
+def tuned(conditions: Conditions, chosen: Sequence[Chosen]) -> Conditions:
+    """The same conditions with the chosen settings.
+
+    >>> best = Chosen("leml", {"lr": 0.01}, 0.5, 0.4, 20, ())
+    >>> tuned(OURS, [best]).chosen
+    {'leml': {'lr': 0.01}}
+    """
+    parameters = {best.learner: dict(best.parameters) for best in chosen}
+    return replace(conditions, chosen={**conditions.chosen, **parameters})
+
+
+# -- inside ------------------------------------------------------------------------------------------------------------
+
+
+def _tune_one(
+    source: str, warm: int, trials: int, paths: Mapping[str, Path], conditions: Conditions, name: str
+) -> Chosen:
+    drawn = benchmark(data_of(source, conditions.exhaustive), warm=warm, seed=SEED)
+    if not make_learner(name, warm, SEED, conditions, Path()).can_begin(labels_for(name, drawn)):
+        return Chosen(name, {}, None, None, 0, ("it cannot begin with so few fine labels",))
+    with disk_troubles(paths[name].parent, f"the finished trials of {name} are kept"):
+        return _search(drawn, name, trials, paths[name], conditions)
+
+
+def _search(drawn: Benchmark, name: str, trials: int, path: Path, conditions: Conditions) -> Chosen:
+    optuna, study = _optuna(), _study(name, path)
+    space = search_space(name, conditions)
+    own = make_learner(name, len(drawn.warm), SEED, conditions, path.parent).get_params(deep=False)
+    states = optuna.trial.TrialState
+    for killed in study.get_trials(states=(states.RUNNING,)):
+        study.tell(killed.number, state=states.PRUNED)  # neither finished nor failed: it is run again
+        study.enqueue_trial(killed.params)
+    if not study.trials:
+        study.enqueue_trial({key: own[key] for key, limits in space.items() if own[key] in limits})
+    while (done := _count(study)) < trials:
+        study.sampler = optuna.samplers.TPESampler(seed=done)  # each trial follows from those before, however many runs
+        trial = study.ask()
+        parameters = {key: limits.suggest(trial, key) for key, limits in space.items()}
+        try:
+            value = _value(drawn, name, conditions, parameters, path.parent)
+        except (RamifyError, RuntimeError, FloatingPointError) as error:
+            trial.set_user_attr("reason", str(error))
+            study.tell(trial, state=states.FAIL)
+        else:
+            study.tell(trial, value)
+    return _chosen(name, study)
+
+
+def _study(name: str, path: Path) -> Any:
+    optuna = _optuna()
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+    return optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
+
+
+def _count(study: Any) -> int:
+    """Finished trials, also those that failed for a reason of their own: the same budget for all."""
+    return sum(trial.state.name in ("COMPLETE", "FAIL") for trial in study.get_trials(deepcopy=False))
+
+
+def _finished(name: str, path: Path) -> int:
+    return _count(_study(name, path)) if path.exists() else 0
+
+
+def _chosen(name: str, study: Any) -> Chosen:
+    states = _optuna().trial.TrialState
+    complete = study.get_trials(states=(states.COMPLETE,))
+    failed = study.get_trials(states=(states.FAIL,))
+    best = max(complete, key=lambda trial: trial.value, default=None)
+    first = next((trial.value for trial in complete if trial.number == 0), None)
+    return Chosen(
+        name,
+        best.params if best else {},
+        best.value if best else None,
+        first,
+        len(complete) + len(failed),
+        tuple(dict.fromkeys(trial.user_attrs.get("reason", "it was ended from outside") for trial in failed)),
+    )
+
+
+def _value(drawn: Benchmark, name: str, conditions: Conditions, parameters: Mapping[str, Any], memory: Path) -> float:
+    """How good a learner with these settings becomes on the validation part."""
+    learner = make_learner(name, len(drawn.warm), SEED, replace(conditions, chosen={name: parameters}), memory)
+    learner.fit(drawn.train.features, labels_for(name, drawn), validation=drawn.validation)
+    value = max(record["validation"] for record in learner.history_)
+    if not math.isfinite(value):
+        raise FloatingPointError("its predictions are not finite")
+    return float(value)
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+        import optuna.storages.journal
+    except ImportError:
+        raise RamifyError("tuning needs Optuna: install ramify[tune]") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
