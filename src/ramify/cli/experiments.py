@@ -169,6 +169,60 @@ def simulate(
     print(f"\nThe figure is {done.figures[0]}, the table is in {done.table}.")
 
 
+@app.command(rich_help_panel=EXPERIMENTS)
+def reproduce(
+    path: Source,
+    quick: Annotated[bool, typer.Option("--quick", help="A smoke run of minutes: a little of everything.")] = False,
+    printed: Annotated[
+        str | None, typer.Option(help="The data are the paper's: show its numbers of coco or mirflickr beside.")
+    ] = None,
+    learners: Annotated[str | None, typer.Option(help="Of the table; all by default.", show_default=False)] = None,
+    ratios: Annotated[str, typer.Option(help="Sizes of the warm set as log2(M / (M + N)).")] = "-10,-9,-8,-7,-6",
+    seeds: Annotated[int, typer.Option(help="Runs of everything.")] = 10,
+    tune: Annotated[int, typer.Option(help="Trials of each learner's settings; 0 takes their own.")] = 20,
+    strategies: Annotated[str | None, typer.Option(help="Of Table 3; all by default.", show_default=False)] = None,
+    batch: Annotated[int | None, typer.Option(help="Questions in a round.", show_default="the paper's")] = None,
+    rounds: Annotated[int, typer.Option(help="Rounds of asking.")] = 30,
+    curve_epochs: Annotated[int, typer.Option(help="Epochs of learning curves.")] = 30,
+    settings: Annotated[str, typer.Option(help="ours, paper, or both.")] = "ours,paper",
+    out: Annotated[Path | None, typer.Option(help="Where everything is kept and found again; also the report.")] = None,
+    engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    taxonomy: TaxonomyFile = None,
+    features: FeatureFile = None,
+) -> None:
+    """Repeat all experiments of the paper on a data set: tables, figures, claims, one report."""
+    import shlex
+    import sys
+
+    from ramify.experiments.runs import run_reproduction
+
+    out = out or Path("ramify-reproduce", Path(path).stem)
+    console = Console()
+    with progress(f"what was finished is kept in {out}, a report of it is there") as shown:
+        done = run_reproduction(
+            path,
+            out,
+            quick=quick,
+            printed=printed,
+            learners=_names(learners) if learners else None,
+            ratios=_numbers(ratios, "--ratios"),
+            seeds=seeds,
+            trials=tune,
+            strategies=_names(strategies) if strategies else None,
+            batch=batch,
+            rounds=rounds,
+            curve_epochs=curve_epochs,
+            settings=_names(settings),
+            taxonomy=taxonomy,
+            features=features,
+            how=engine,
+            command=shlex.join(["ramify", *sys.argv[1:]]),
+            say=lambda sentence: console.print(Text(sentence), soft_wrap=True),
+            report=shown,
+        )
+    print(f"The report is {done[0]}; beside it are {', '.join(file.name for file in done[1:])}.")
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 

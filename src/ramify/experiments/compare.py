@@ -69,6 +69,16 @@ def plan(
     return cells
 
 
+def middle(cells: Sequence[Cell]) -> int:
+    """The size of the warm set that settings are tuned with: the middle one of a table.
+
+    >>> middle([Cell("leml", warm, None, 0) for warm in (16, 80, 321)])
+    80
+    """
+    sizes = sorted({cell.warm for cell in cells})
+    return sizes[len(sizes) // 2]
+
+
 def compare(
     source: str,
     cells: Sequence[Cell],

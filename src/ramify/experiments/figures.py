@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ramify.experiments.claims import bars
 from ramify.experiments.progression import METRICS, Floats, by_strategy, mean_curve
 
 mpl.use("Agg")
@@ -67,8 +68,10 @@ class Content:
     """What others are measured against."""
 
 
-def learning_content(results: Results, warm: int) -> Content:
+def learning_content(results: Results, warm: int, key: str = "p@1") -> Content:
     """P@1 on the validation part by epoch for each learner; its P@1 on test where it has no epochs.
+
+    ``key`` says which figure of each epoch: "test_p@3" is P@3 on test, where nothing stopped the learner early.
 
     >>> histories = [{"p@1": 0.25}, {"p@1": 0.75}], [{"p@1": 0.5}]  # the second seed stopped after one epoch
     >>> rows = [{"learner": "leml", "warm": 8, "p@1": 0.5, "history": history} for history in histories]
@@ -78,9 +81,9 @@ def learning_content(results: Results, warm: int) -> Content:
     """
     content = Content([], [], [])
     for name, members in _by_learner(results, warm).items():
-        if histories := _histories(members, "p@1"):
+        if histories := _histories(members, key):
             content.curves.append(over_seeds(name, histories))
-        elif reached := [member["p@1"] for member in members if member["p@1"] is not None]:
+        elif reached := [value for member in members if (value := member[key.removeprefix("test_")]) is not None]:
             content.levels.append(Level(f"{name} (test)", float(np.mean(reached))))
     return content
 
@@ -104,9 +107,24 @@ def recovery_content(results: Results, warm: int) -> Content:
             content.levels.append(Level(name, float(np.mean(losses))))
     shares = [r["unknown_share"] for r in results if r["warm"] == warm and r["unknown_share"] is not None]
     if shares:
-        s = float(np.mean(shares))
-        content.bars.extend([Level("all ones", 1 - 2 * s / (s + 1)), Level("random", 1 - s / (s + 0.5))])
+        ones, chance = bars(float(np.mean(shares)))
+        content.bars.extend([Level("all ones", ones), Level("random", chance)])
     return content
+
+
+def recovery_points(results: Results, warm: int, metric: str = "test_p@1") -> dict[str, list[tuple[float, float]]]:
+    """For each learner with pseudo-labels, how much they recover (F1) and what it reaches on test, epoch by epoch.
+
+    >>> history = [{"recovery_f1_loss": 0.25, "test_p@1": 0.5}]
+    >>> recovery_points([{"learner": "pseudo-label", "warm": 8, "history": history}], 8)
+    {'pseudo-label': [(0.75, 0.5)]}
+    """
+    points: dict[str, list[tuple[float, float]]] = {}
+    for name, members in _by_learner(results, warm).items():
+        epochs = [epoch for member in members for epoch in member["history"] if "recovery_f1_loss" in epoch]
+        if found := [(1 - epoch["recovery_f1_loss"], epoch[metric]) for epoch in epochs if metric in epoch]:
+            points[name] = found
+    return points
 
 
 def progression_content(rows: Results, metric: str, *, by_views: bool = False) -> Content:
@@ -157,6 +175,32 @@ def learning_curves(results: Results, warm: int) -> Figure:
     return _by_epoch(learning_content(results, warm), "P@1 (validation)", warm)
 
 
+def curves_on_test(results: Results, warm: int) -> Figure:
+    """Figure "lc" as the paper speaks of it: P@k on test by epoch, with nothing that stops a learner early."""
+    metrics = [metric for metric in METRICS if any(result[metric] is not None for result in results)]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.4 * len(metrics), 3.6), layout="constrained")
+        for axes, metric in zip(np.ravel(figure.subplots(1, len(metrics))), metrics, strict=True):
+            _draw_epochs(axes, learning_content(results, warm, f"test_{metric}"), f"{metric.upper()} (test)", "")
+        handles = axes.get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=4, fontsize="small")
+        figure.suptitle(f"{warm} warm items", fontsize="medium")
+    return figure
+
+
+def recovery_scatter(results: Results, warm: int) -> Figure:
+    """What pseudo-labels recover against what is reached on test, a point for each epoch and seed."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4), layout="constrained")
+        axes = figure.subplots()
+        for number, (name, points) in enumerate(recovery_points(results, warm).items()):
+            x, y = zip(*points, strict=True)
+            axes.scatter(x, y, s=14, alpha=0.5, color=f"C{number}", label=name, linewidths=0)
+        axes.set(xlabel="F1 of pseudo-labels on unknown entries", ylabel="P@1 (test)", title=f"{warm} warm items")
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
 def recovery_curves(results: Results, warm: int) -> Figure:
     """Figure "recover": the F1-loss of pseudo-labels on unknown entries by epoch, with two bars: all ones, random."""
     return _by_epoch(recovery_content(results, warm), "F1-loss on unknown entries", warm)
@@ -166,15 +210,19 @@ def _by_epoch(content: Content, ylabel: str, warm: int) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 4), layout="constrained")
         axes = figure.subplots()
-        for number, curve in enumerate(content.curves):
-            _draw(axes, curve, f"C{number}")
-        for number, level in enumerate(content.levels, start=len(content.curves)):
-            axes.axhline(level.height, color=f"C{number}", linestyle="--", label=level.name)
-        for bar, grey in zip(content.bars, ("0.3", "0.6"), strict=False):
-            axes.axhline(bar.height, color=grey, linewidth=2, label=bar.name)
-        axes.set(xlabel="epoch", ylabel=ylabel, title=f"{warm} warm items")
+        _draw_epochs(axes, content, ylabel, f"{warm} warm items")
         axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
+
+
+def _draw_epochs(axes: Axes, content: Content, ylabel: str, title: str) -> None:
+    for number, curve in enumerate(content.curves):
+        _draw(axes, curve, f"C{number}")
+    for number, level in enumerate(content.levels, start=len(content.curves)):
+        axes.axhline(level.height, color=f"C{number}", linestyle="--", label=level.name)
+    for bar, grey in zip(content.bars, ("0.3", "0.6"), strict=False):
+        axes.axhline(bar.height, color=grey, linewidth=2, label=bar.name)
+    axes.set(xlabel="epoch", ylabel=ylabel, title=title)
 
 
 def al_curve(rows: Results, *, by_views: bool = False) -> Figure:

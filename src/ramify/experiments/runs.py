@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import joblib
+
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
 from ramify.experiments import figures, progression, tables, tuning
+from ramify.experiments import printed as printing
+from ramify.experiments import report as reporting
+from ramify.experiments import reproduce as reproducing
 from ramify.experiments import simulate as simulating
-from ramify.experiments.common import Conditions, as_source, check_folder, for_workers
+from ramify.experiments.common import Conditions, as_source, check_folder, data_of, for_workers
 from ramify.files import whole_file
+from ramify.progress import in_words
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,9 @@ def run_comparison(
     if tune:
         check_folder(out)
         shared = for_workers(source, exhaustive, out)
-        chosen = tuning.tune(shared, learners, middle(cells), tune, out / "trials", conditions, how=how, report=trials)
+        chosen = tuning.tune(
+            shared, learners, comparing.middle(cells), tune, out / "trials", conditions, how=how, report=trials
+        )
         conditions = tuning.tuned(conditions, chosen)
     results = comparing.compare(
         source, cells, out, conditions, how=how, report=lambda results: report(results, len(cells))
@@ -108,16 +116,6 @@ def run_comparison(
     _write(table, "\n\n".join(texts) + "\n")
     _write_json(json_file, comparing.as_json(source, results) | {"tuned": [vars(best) for best in chosen]})
     return Comparison(results, chosen, table, figures.write_comparison(results, out))
-
-
-def middle(cells: Sequence[comparing.Cell]) -> int:
-    """The size of the warm set that settings are tuned with: the middle one of a table.
-
-    >>> middle([comparing.Cell("leml", warm, None, 0) for warm in (16, 80, 321)])
-    80
-    """
-    sizes = sorted({cell.warm for cell in cells})
-    return sizes[len(sizes) // 2]
 
 
 def run_simulation(
@@ -173,6 +171,42 @@ def run_simulation(
     _write(done.table, "\n\n".join(texts) + "\n")
     _write_json(json_file, simulating.as_json(planned, results))
     return done
+
+
+def run_reproduction(
+    source: str,
+    out: Path,
+    *,
+    quick: bool = False,
+    printed: str | None = None,
+    taxonomy: Path | None = None,
+    features: Path | None = None,
+    how: str = "processes",
+    command: str = "",
+    say: Callable[[str], None] = lambda sentence: None,
+    report: Callable[[str, int, int], None] = lambda what, done, total: None,
+    **plan: Any,
+) -> list[Path]:
+    """Repeat all of the paper's experiments on a data set and write the report; returns its files.
+
+    ``plan`` is what ``reproduce.plan`` takes; ``quick`` does without. ``printed`` names the data as the paper does
+    ("coco", "mirflickr"), where they are the paper's own. What ``out`` holds is not computed again. ``say`` hears at
+    the beginning how long it will take.
+    """
+    numbers = None if printed is None else printing.printed(printed)
+    source = as_source(source, out, taxonomy, features)
+    planned = reproducing.quick_plan(source) if quick else reproducing.plan(source, **plan)
+    check_folder(out)
+    cores = joblib.cpu_count() if how == "processes" else 1
+    say(f"About {in_words(reproducing.estimate(planned, cores))} if nothing of it is in {out} yet (an estimate).")
+    where = reporting.Circumstances(command, data_of(source, True), numbers)
+    files: list[Path] = []
+
+    def write(findings: list[reproducing.Findings]) -> None:
+        files[:] = reporting.write_report(planned, findings, where, out)
+
+    reproducing.reproduce(planned, out, how=how, report=report, on_part=write)
+    return files
 
 
 def _check_json(path: Path | None) -> None:

@@ -34,6 +34,51 @@ def comparison(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[
     return ["warm", "metric", *learners], rows
 
 
+def overview(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The same means turned round: a row for each learner, a column for each size and metric, the best in ** **.
+
+    >>> row = {"ratio": -8, "warm": 8, "p@1": 0.5, "p@3": None, "p@5": None}
+    >>> overview([{"learner": "leml", **row}, {"learner": "refine", **row, "p@1": 0.75}])
+    (['learner', '-8 P@1'], [['leml', '0.500'], ['refine', '**0.750**']])
+    """
+    learners = list(dict.fromkeys(row["learner"] for row in summary))
+    sizes = list(dict.fromkeys((row["ratio"], row["warm"]) for row in summary))
+    cells = {(row["ratio"], row["warm"], row["learner"]): row for row in summary}
+    header, columns = ["learner"], []
+    for ratio, warm in sizes:
+        for metric in METRICS:
+            values = [(cells.get((ratio, warm, name)) or {}).get(metric) for name in learners]
+            if any(value is not None for value in values):
+                header.append(f"{warm if ratio is None else format(ratio, 'g')} {metric.upper()}")
+                columns.append(_best_marked(learners, values))
+    return header, [[name, *line] for name, *line in zip(learners, *columns, strict=True)]
+
+
+def details(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Learners of one size: precision with its spread, recovery and time."""
+    header = ["learner", *(metric.upper() for metric in METRICS), "F1-loss on unknown", "seconds", "seeds"]
+    rows = [
+        [
+            row["learner"],
+            *(_spread(row, metric, ".3f") for metric in METRICS),
+            _spread(row, "recovery_f1_loss", ".3f"),
+            number(row["seconds"], ".1f"),
+            str(row["seeds"]),
+        ]
+        for row in summary
+    ]
+    return header, rows
+
+
+def _best_marked(learners: Sequence[str], values: Sequence[float | None]) -> list[str]:
+    rivals = [v for name, v in zip(learners, values, strict=True) if v is not None and name not in UPPER_BOUNDS]
+    best = max(rivals, default=None)
+    return [
+        f"**{number(value)}**" if value == best and value is not None and name not in UPPER_BOUNDS else number(value)
+        for name, value in zip(learners, values, strict=True)
+    ]
+
+
 def tuned(chosen: Sequence[Chosen]) -> tuple[list[str], list[list[str]]]:
     """The header and rows of what tuning came to: the chosen settings, and what they are worth on the validation part.
 
@@ -45,8 +90,8 @@ def tuned(chosen: Sequence[Chosen]) -> tuple[list[str], list[list[str]]]:
         [
             best.learner,
             ", ".join(f"{name} {_short(value)}" for name, value in best.parameters.items()) or "as it is",
-            _number(best.untuned),
-            _number(best.value),
+            number(best.untuned),
+            number(best.value),
             str(best.trials),
             "; ".join(best.failures),
         ]
@@ -91,7 +136,7 @@ def as_rich(summary: Sequence[dict[str, Any]], title: str = "") -> Table:
         short = [text.replace(" ± ", "±").replace("0.", ".") for text in line]  # so that all fits into 80 columns
         shown = [f"[bold]{text.strip('*')}[/bold]" if text.startswith("**") else text for text in short]
         last = (place + 1) % len(learners) == 0
-        recovered = _number(lost).replace("0.", ".")
+        recovered = number(lost).replace("0.", ".")
         table.add_row(size, name, *shown, recovered, str(row["seeds"]), end_section=last)
     return table
 
@@ -170,8 +215,13 @@ def _spread(row: dict[str, Any], key: str, form: str) -> str:
     return f"{row[key]:{form}}" + (f" ± {spread:{form.lstrip('+')}}" if spread is not None else "")
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+def number(value: float | None, form: str = ".3f") -> str:
+    """A number, or nothing where there is none.
+
+    >>> number(0.5), number(None)
+    ('0.500', '')
+    """
+    return "" if value is None else f"{value:{form}}"
 
 
 def _short(value: Any) -> str:

@@ -1,0 +1,270 @@
+"""Everything at once: the paper's tables and figures for one data set, in both settings, resumable at any moment.
+
+Parts, for each setting: trials (tuning), table (Table 1/2), curves (Figures lc and recover: no early stopping, test
+after each epoch), asking (Table 3 and Figure al_curve). Each is computed by ``tuning``, ``compare`` or ``simulate``,
+which keep every finished trial, cell and round; the report is written anew after each part, from all that is there.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ramify.data import Benchmark, benchmark
+from ramify.errors import RamifyError
+from ramify.experiments import common, compare, simulate, tuning
+from ramify.learners import LEARNERS, LEML
+from ramify.strategies import STRATEGIES
+
+LITERAL, OURS = "pseudo-label-literal", "pseudo-label"
+ABLATION = (LITERAL, "pseudo-label-averaged", OURS, "pseudo-label-smooth")
+"""Algorithm 1 as printed, and one change after another."""
+IN_CURVES = ("fully-supervised", "leml", "one-class", LITERAL, OURS, "pseudo-label-smooth")
+ASKED = {"ours": (OURS, "refine"), "paper": (LITERAL,)}
+"""Who learns from the answers in Table 3, in each setting."""
+MANY, BATCHES = 50_000, (1000, 100)  # the paper asks 1000 questions a round on COCO and 100 on MirFlickr
+USUAL_EPOCHS, USUAL_COST = 7, 1.6  # of a fit that stops early, and of a learner's step beside a plain one: to estimate
+
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed."""
+
+    source: str
+    """The data, as ``readers.read`` takes them."""
+    learners: tuple[str, ...]
+    """Of the table."""
+    ratios: tuple[float, ...]
+    """Sizes of the warm set, log2(M / (M + N)); the middle one is tuned on, drawn as curves and asked from."""
+    seeds: int
+    """Runs of everything."""
+    trials: int
+    """Of each learner's settings; 0 takes its own."""
+    strategies: tuple[str, ...]
+    """Of Table 3."""
+    batch: int
+    """Questions in a round."""
+    rounds: int
+    """Of asking."""
+    curve_epochs: int
+    """Of learning curves."""
+    epochs: int | None = None
+    """Of everything else; None for the learners' own."""
+    settings: tuple[str, ...] = ("ours", "paper")
+    """"ours" deduces all that exhaustive children allow; "paper" is its text and equations to the letter."""
+
+
+@dataclass
+class Findings:
+    """What was computed in one setting."""
+
+    setting: str
+    chosen: list[tuning.Chosen] = field(default_factory=list)
+    """By tuning."""
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """Cells of the table."""
+    curves: list[dict[str, Any]] = field(default_factory=list)
+    """Cells without early stopping."""
+    asking: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Rows of simulations, by learner."""
+
+
+def default_learners() -> tuple[str, ...]:
+    """All learners, the paper's first, with the steps from Algorithm 1 to ours and LEML's low rank."""
+    first = ("fully-supervised", "leml", "leml-low-rank", "one-class", *ABLATION)
+    return (*first, *(name for name in LEARNERS if name not in first))
+
+
+def plan(
+    source: str,
+    *,
+    learners: Sequence[str] | None = None,
+    ratios: Sequence[float] = (-10, -9, -8, -7, -6),
+    seeds: int = 10,
+    trials: int = 20,
+    strategies: Sequence[str] | None = None,
+    batch: int | None = None,
+    rounds: int = 30,
+    curve_epochs: int = 30,
+    epochs: int | None = None,
+    settings: Sequence[str] = ("ours", "paper"),
+) -> Plan:
+    """All that is computed, checked before it begins; a batch of questions has the paper's size by default.
+
+    >>> planned = plan("scenes:400", ratios=[-6, -5, -4], seeds=1)
+    >>> planned.batch, planned.learners[:2]
+    (100, ('fully-supervised', 'leml'))
+    """
+    for name in settings:
+        if name not in common.SETTINGS:
+            raise RamifyError(f"there is no setting {name!r}: choose among {', '.join(common.SETTINGS)}")
+    for what, number in (("trials", trials + 1), ("epochs of curves", curve_epochs), ("settings", len(settings))):
+        if number < 1:
+            raise RamifyError(f"{number} {what}: give at least 1")
+    learners = tuple(learners or default_learners())
+    compare.plan(source, learners, ratios, True, seeds, True)
+    many = len(common.data_of(source, True)) >= MANY
+    planned = Plan(
+        source,
+        learners,
+        tuple(ratios),
+        seeds,
+        trials,
+        tuple(strategies or STRATEGIES),
+        batch or BATCHES[0 if many else 1],
+        rounds,
+        curve_epochs,
+        epochs,
+        tuple(settings),
+    )
+    for setting in settings:
+        for learner in ASKED[setting]:
+            _asking(planned, learner, common.SETTINGS[setting])
+    return planned
+
+
+def quick_plan(source: str) -> Plan:
+    """A smoke run: every part and both settings, with little of everything."""
+    return plan(
+        source,
+        learners=("fully-supervised", "leml", "one-class", LITERAL, OURS, "refine", "all-labels"),
+        ratios=(-7, -6, -5),
+        seeds=2,
+        trials=2,
+        strategies=("random", "uncertainty", "look-ahead", "expected-gain"),
+        batch=20,
+        rounds=3,
+        curve_epochs=6,
+        epochs=2,
+    )
+
+
+def reproduce(
+    planned: Plan,
+    out: Path,
+    *,
+    how: str = "processes",
+    report: Report = lambda what, done, total: None,
+    on_part: Callable[[list[Findings]], None] = lambda findings: None,
+) -> list[Findings]:
+    """Compute what ``out`` does not hold yet; ``on_part`` hears after each part what there is by now.
+
+    ``report`` hears what is being computed, how much of it is finished, and of how much.
+    """
+    common.check_folder(out)
+    findings = [Findings(setting) for setting in planned.settings]
+    planned = replace(planned, source=common.for_workers(planned.source, True, out))
+    for found in findings:
+        _fill(found, planned, out, how, report, lambda: on_part(findings))
+    return findings
+
+
+def _fill(found: Findings, planned: Plan, out: Path, how: str, report: Report, on_part: Callable[[], None]) -> None:
+    """Compute all parts of one setting."""
+    name, folder, memory = found.setting, out / found.setting, out / "memory"
+    folder.mkdir(exist_ok=True)
+    conditions = replace(common.SETTINGS[name], epochs=planned.epochs)
+    cells = compare.plan(planned.source, planned.learners, planned.ratios, True, planned.seeds, conditions.exhaustive)
+    warm = compare.middle(cells)
+    if planned.trials:
+        found.chosen = tuning.tune(
+            planned.source,
+            planned.learners,
+            warm,
+            planned.trials,
+            folder / "trials",
+            conditions,
+            how=how,
+            report=lambda done, total: report(f"{name}: trials", done, total),
+        )
+        conditions = tuning.tuned(conditions, found.chosen)
+        on_part()
+
+    def compute(part: str, cells: list[compare.Cell], conditions: common.Conditions) -> list[dict[str, Any]]:
+        return compare.compare(
+            planned.source,
+            cells,
+            folder / part,
+            conditions,
+            how=how,
+            memory=memory,
+            report=lambda results: report(f"{name}: {part}", len(results), len(cells)),
+        )
+
+    found.results = compute("table", cells, conditions)
+    on_part()
+    curves = [cell for cell in cells if cell.warm == warm and cell.learner in IN_CURVES]
+    found.curves = compute("curves", curves, replace(conditions, early_stopping=False, epochs=planned.curve_epochs))
+    on_part()
+    for learner in ASKED[name]:
+        asking = _asking(planned, learner, conditions)
+        what, total = f"{name}: asking with {learner}", len(asking.runs) * asking.rounds
+        results = simulate.simulate(
+            asking,
+            folder / f"asking-{learner}",
+            resume=True,
+            how=how,
+            memory=memory,
+            report=partial(_report_rounds, report, what, total),
+        )
+        found.asking[learner] = simulate.rows(results)
+        on_part()
+
+
+def _report_rounds(report: Report, what: str, total: int, done: int) -> None:
+    report(what, done, total)
+
+
+def estimate(planned: Plan, cores: int) -> float:
+    """About how many seconds all of it takes on so many cores, by the time of a few steps on these data."""
+    data = common.data_of(planned.source, True)
+    drawn = benchmark(data, ratio=sorted(planned.ratios)[len(planned.ratios) // 2])
+    step, forward = _measured(drawn)
+    steps = max(LEML().shortest_epoch, len(drawn.pool) // LEML().batch_size)
+    fit = step * USUAL_COST * steps * (planned.epochs or USUAL_EPOCHS)
+    tuned = sum(bool(tuning.search_space(name, common.OURS)) for name in planned.learners) * planned.trials
+    drawn_curves = sum(name in IN_CURVES for name in planned.learners) * planned.seeds * planned.curve_epochs
+    runs = len(planned.strategies) * planned.seeds
+    round_ = step * USUAL_COST * steps + 4 * forward * len(drawn.train)
+    restarts = planned.rounds / 10 * 12 * steps * step * USUAL_COST
+    total = 0.0
+    for setting in planned.settings:
+        total += fit * (tuned + len(planned.learners) * len(planned.ratios) * planned.seeds)
+        total += step * USUAL_COST * steps * drawn_curves
+        nets = sum(learner != "refine" for learner in ASKED[setting])
+        total += runs * nets * (planned.rounds * round_ + restarts)
+        total += runs * (len(ASKED[setting]) - nets) * planned.rounds * 4 * forward * len(drawn.train)
+    return total / cores
+
+
+def _measured(drawn: Benchmark) -> tuple[float, float]:
+    """The seconds of a step of training, and of predicting an item."""
+    batches = 12
+    few = drawn.train.take(np.arange(min(len(drawn.train), batches * LEML().batch_size)))
+    learner = LEML(random_state=0, epochs=1, shortest_epoch=batches)
+    learner.fit(few.features, few.labels)
+    begin = time.perf_counter()
+    learner.partial_fit(few.features, few.labels)
+    trained = time.perf_counter()
+    learner.predict_proba(few.features)
+    return (trained - begin) / batches, (time.perf_counter() - trained) / len(few)
+
+
+def _asking(planned: Plan, learner: str, conditions: common.Conditions) -> simulate.Plan:
+    """Table 3, from the middle size of the warm set."""
+    return simulate.plan(
+        planned.source,
+        planned.strategies,
+        learner,
+        ratio=sorted(planned.ratios)[len(planned.ratios) // 2],
+        batch=planned.batch,
+        rounds=planned.rounds,
+        seeds=planned.seeds,
+        conditions=conditions,
+    )
