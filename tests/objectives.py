@@ -1,7 +1,8 @@
 """The objectives of all net-trained learners once more, as docs/learners.md states them: loops over entries, float64.
 
 Nothing here calls Ramify's losses, scaling or gradients. An objective is a list of terms (item, concept, target,
-weight); the loss is the sum over terms of weight * (log(1 + exp(z)) - target * z), z being the concept's logit.
+weight); the loss is the sum over terms of weight * (log(1 + exp(z)) - target * z), z being the concept's logit. What is
+no cross-entropy (an entropy, a hill, a count) is added by itself.
 """
 
 from typing import Any
@@ -26,6 +27,8 @@ class Objective:
         self.theta = [value.detach().double().clone() for value in net.parameters()]
         self.x = torch.tensor((features - features.mean(axis=0)) / features.std(axis=0))
         self.pseudo: dict[tuple[int, int], float] = {}
+        self.seen: dict[tuple[int, int], float] = {}
+        self.epoch = 0
         self.look_at(labels)
 
     def look_at(self, labels: Labels) -> None:
@@ -45,13 +48,26 @@ class Objective:
         self.partly = [item for item in everything if item in answered - complete]
         self.pool = [item for item in everything if item not in self.warm] or list(everything)
         self.always = self.known_terms()
-        before, rates = {} if self.settings.get("reset_pseudo_labels") else self.pseudo, self.rates()
+        before, first = {} if self.settings.get("reset_pseudo_labels") else self.pseudo, self.first()
         self.pseudo = {
-            (item, leaf): before.get((item, leaf), rates[leaf])
+            (item, leaf): before.get((item, leaf), first[leaf])
             for item in everything
             for leaf in range(self.n_leaves)
             if self.states[item][leaf] == -1
         }
+
+    def first(self) -> list[float]:
+        """The label that an unknown entry of each fine concept begins with; NaN is none."""
+        if self.settings["name"] in ("em", "large-loss"):
+            return [float("nan")] * self.n_leaves
+        least = 0.01 if self.settings["name"] == "role" else 0.0
+        return [min(max(rate, least), 1 - least) for rate in self.rates()]
+
+    def next_epoch(self) -> None:
+        """What happens between two epochs."""
+        self.epoch += 1
+        if self.settings["name"] == "em":
+            self.label_the_least_probable()
 
     def rates(self) -> list[float]:
         """How often a fine concept is relevant where its parent is, with one more item shared by the siblings."""
@@ -74,7 +90,11 @@ class Objective:
             self.assign()
         theta = [value.clone().requires_grad_() for value in self.theta]
         z = self.forward(theta, self.x)
-        loss = entropy(z, self.terms(z.detach().numpy()))
+        loss = entropy(z, self.terms(z.detach().numpy())) + self.addition(z)
+        if self.settings["name"] == "role":
+            self.estimate(z.detach().numpy())
+        if self.settings["name"] == "em":
+            self.seen = {entry: float(z.detach()[entry].sigmoid()) for entry in self.pseudo}
         gradients = torch.autograd.grad(loss, theta)
         self.theta = [
             (value - self.settings["lr"] * gradient).detach() for value, gradient in zip(theta, gradients, strict=True)
@@ -95,6 +115,17 @@ class Objective:
                 for concept in every
                 if not follows(self.taxonomy, concept) and (counts := self.counts(item, concept, z)) >= 0.05
             ]
+        if self.settings["name"] == "c-hmcnn":
+            parts = [(self.pool, 1.0), *((part, self.settings["warm_weight"]) for part in (self.warm, self.partly))]
+            return [
+                (item, self.explains(item, concept, z), float(self.states[item][concept]), weight / len(items))
+                for items, weight in parts
+                for item in items
+                for concept in range(len(self.taxonomy))
+                if self.states[item][concept] != -1
+            ]
+        if self.settings["name"] == "large-loss":
+            self.large = self.largest(z)
         pool = set(self.pool)
         return self.always + [(*entry, *self.unknown(*entry, z)) for entry in self.pseudo if entry[0] in pool]
 
@@ -151,9 +182,88 @@ class Objective:
         share = 1 / len(self.pool)
         if self.settings["name"] == "one-class":
             return 1.0, self.settings["unknown_weight"] * share
-        if self.settings["name"] == "pseudo-label":
+        if self.settings["name"] in ("pseudo-label", "role"):
             return self.pseudo[item, leaf], share
+        if self.settings["name"] == "em":
+            y = self.pseudo[item, leaf]
+            return (0.0, 0.0) if y != y else (y, self.settings["negative_weight"] * share)
+        if self.settings["name"] == "large-loss":
+            large = (item, leaf) in self.large
+            return (0.0, 0.0 if large else share) if self.settings["correction"] == "reject" else (float(large), share)
+        if self.settings["name"] == "hill":
+            return 0.0, 0.0
+        if self.settings["name"] == "splc":
+            probable = 1 / (1 + np.exp(-z[item][leaf])) > self.settings["threshold"]
+            return float(probable and self.epoch > 0), share
         return self.posterior(item, leaf, 1 / (1 + np.exp(-z[item]))), share
+
+    def addition(self, z: Tensor) -> Tensor:
+        """What the loss of a step has besides cross-entropies."""
+        total = z.new_zeros(())
+        if self.settings["name"] == "role":
+            expected = z[self.pool].sigmoid().sum() / len(self.pool)
+            total = self.settings["count_weight"] * (expected - self.count()) ** 2 / self.n_leaves
+        for item, leaf in self.pseudo:
+            p = z[item, leaf].sigmoid()
+            if self.settings["name"] == "hill":
+                total = total + (1.5 * self.settings["crest"] - p) * p * p / len(self.pool)
+            if self.settings["name"] == "em" and np.isnan(self.pseudo[item, leaf]):
+                certain = p * p.log() + (1 - p) * (1 - p).log()
+                total = total + self.settings["entropy_weight"] * certain / len(self.pool)
+        return total
+
+    def count(self) -> float:
+        """How many fine concepts a warm item has."""
+        return sum(state == 1 for n in self.warm for state in self.states[n][: self.n_leaves]) / len(self.warm)
+
+    def estimate(self, z: np.ndarray) -> None:
+        """ROLE: a gradient step on the logit of every estimate, by finite differences of its item's loss."""
+        known = sum(max(state, 0) for n in self.pool for state in self.states[n][: self.n_leaves])
+        found = (known + sum(self.pseudo.values())) / len(self.pool)
+
+        def loss(entry: tuple[int, int], t: float) -> float:
+            y, p = 1 / (1 + np.exp(-t)), 1 / (1 + np.exp(-z[entry]))
+            excess = found + (y - self.pseudo[entry]) / len(self.pool) - self.count()
+            penalty = self.settings["count_weight"] * excess**2 / self.n_leaves
+            return float(-p * np.log(y) - (1 - p) * np.log(1 - y) + len(self.pool) * penalty)
+
+        moved = {}
+        for entry, y in self.pseudo.items():
+            t, h = np.log(y / (1 - y)), 1e-5
+            t -= self.settings["estimate_lr"] * (loss(entry, t + h) - loss(entry, t - h)) / (2 * h)
+            moved[entry] = min(max(1 / (1 + np.exp(-t)), 0.01), 0.99)
+        self.pseudo = moved
+
+    def label_the_least_probable(self) -> None:
+        """Asymmetric pseudo-labels: of each concept's unknown entries a share, the least probable, as they are now."""
+        wait, epochs = self.settings["first_epochs"], self.settings["epochs"]
+        if self.epoch < wait:
+            return
+        share = self.settings["negative_share"] * min(1.0, (self.epoch - wait + 1) / max(1, epochs - wait))
+        for leaf in range(self.n_leaves):
+            entries = [entry for entry in self.pseudo if entry[1] == leaf]
+            unlabelled = sorted((e for e in entries if np.isnan(self.pseudo[e])), key=lambda e: self.seen[e])
+            more = int(share * len(entries) + 1e-9) - (len(entries) - len(unlabelled))
+            for entry in unlabelled[: max(more, 0)]:
+                self.pseudo[entry] = self.seen[entry]
+
+    def largest(self, z: np.ndarray) -> set[tuple[int, int]]:
+        """The unknown entries whose losses as irrelevant ones are too large in this step, or were, where that stays."""
+        epochs = min(self.epoch, max(1, self.settings["epochs"] - 1))
+        count = int(self.settings["growth"] * epochs * len(self.pseudo) + 1e-9)
+        corrected = [entry for entry in self.pseudo if self.pseudo[entry] == 1.0]
+        others = [entry for entry in self.pseudo if self.pseudo[entry] != 1.0]
+        others.sort(key=lambda entry: np.log(1 + np.exp(z[entry])), reverse=True)
+        large = set(corrected + others[: max(count - len(corrected), 0)])
+        if self.settings["correction"] == "permanent":
+            self.pseudo |= dict.fromkeys(large, 1.0)
+        return large
+
+    def explains(self, item: int, concept: int, z: np.ndarray) -> int:
+        """The concept with the largest output at or below this one; where it is relevant, of the relevant ones."""
+        state = self.states[item][concept]
+        below = [concept, *self.taxonomy.descendants(concept).tolist()]
+        return max((n for n in below if state == 0 or self.states[item][n] == 1), key=lambda n: z[item][n])
 
     def posterior(self, item: int, leaf: int, p: np.ndarray) -> float:
         """P(leaf), given that some leaf is relevant below its nearest relevant ancestor with exhaustive children."""

@@ -37,7 +37,7 @@ def test_conformance(name, check):
     check(small(name))
 
 
-@pytest.mark.parametrize("name", ["leml", "one-class", "factored", "noisy-or", "coarse-prior", "refine"])
+@pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name]().can_begin(data(warm=0)[1])])
 def test_nothing_known_but_coarse_labels_is_enough(name):
     features, labels = data(warm=0)
     assert np.isfinite(small(name).fit(features, labels).predict_proba(features)).all()
@@ -146,8 +146,17 @@ def test_history_early_stopping_and_callbacks():
     assert kept == pytest.approx(max(values))
 
 
-@pytest.mark.parametrize("name", ["pseudo-label", "factored"])
-def test_an_interrupted_fit_goes_on_where_it_stopped(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("pseudo-label", {}),
+        ("factored", {}),
+        ("role", {}),
+        ("em", {}),
+        ("large-loss", {"correction": "permanent"}),
+    ],
+)
+def test_an_interrupted_fit_goes_on_where_it_stopped(name, settings, tmp_path):
     features, labels = data()
     validation = as_dataset()
 
@@ -160,7 +169,7 @@ def test_an_interrupted_fit_goes_on_where_it_stopped(name, tmp_path):
                 raise StopError
 
     def fit(folder, **more):
-        learner = LEARNERS[name](hidden=(16,), epochs=5, patience=9, random_state=3)
+        learner = LEARNERS[name](hidden=(16,), epochs=5, patience=9, random_state=3, **settings)
         return learner.fit(features, labels, validation=validation, checkpoint=folder, **more)
 
     whole = fit(tmp_path / "whole")
@@ -170,6 +179,9 @@ def test_an_interrupted_fit_goes_on_where_it_stopped(name, tmp_path):
     assert len(resumed.history_) == 5
     assert resumed.history_ == whole.history_
     assert np.array_equal(resumed.predict_proba(features), whole.predict_proba(features))
+    unknown = labels.unknown()
+    otherwise = np.full(len(unknown[0]), -1, np.float32)
+    assert np.array_equal(resumed.pseudo_labels(*unknown, otherwise), whole.pseudo_labels(*unknown, otherwise))
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):

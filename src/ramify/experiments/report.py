@@ -120,8 +120,9 @@ def _beside(findings: Sequence[Findings], printed: Printed) -> Section:
                 row += [tables.number(value) for value in values]
             rows.append(row)
     note = (
-        f"The paper's numbers of {printed.name} are of ResNet-50 features; these are of another backbone, and their warm "
-        "sets are smaller where there are fewer items. PL: Algorithm 1, literally in the paper's setting, ours in ours."
+        f"The paper's numbers of {printed.name} are of ResNet-50 features; these are of another backbone, and their "
+        "warm sets are smaller where there are fewer items. PL: Algorithm 1, literally in the paper's setting, "
+        "ours in ours."
     )
     return Section(
         "The paper's numbers beside ours", [note], [document.table("P@k, printed and measured", (header, rows))]

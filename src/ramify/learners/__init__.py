@@ -7,13 +7,18 @@ from typing import Any
 from ramify.errors import RamifyError
 from ramify.learners.base import FORMAT, Learner
 from ramify.learners.coarse_prior import CoarsePrior
+from ramify.learners.constrained import Constrained
+from ramify.learners.em import EntropyMaximisation
 from ramify.learners.factored import Factored
 from ramify.learners.fully_supervised import AllLabels, FullySupervised
+from ramify.learners.hill import SPLC, Hill
+from ramify.learners.large_loss import LargeLoss
 from ramify.learners.leml import LEML
 from ramify.learners.noisy_or import NoisyOr
 from ramify.learners.one_class import OneClass
 from ramify.learners.pseudo_label import PseudoLabel
 from ramify.learners.refine import Refine
+from ramify.learners.role import ROLE
 from ramify.plugins import by_name
 
 LEARNERS: dict[str, type[Learner]] = {
@@ -26,6 +31,12 @@ LEARNERS: dict[str, type[Learner]] = {
         CoarsePrior,
         Factored,
         NoisyOr,
+        ROLE,
+        EntropyMaximisation,
+        LargeLoss,
+        Hill,
+        SPLC,
+        Constrained,
         Refine,
         AllLabels,
     )
@@ -34,10 +45,16 @@ LEARNERS: dict[str, type[Learner]] = {
 __all__ = [
     "LEARNERS",
     "LEML",
+    "ROLE",
+    "SPLC",
     "AllLabels",
     "CoarsePrior",
+    "Constrained",
+    "EntropyMaximisation",
     "Factored",
     "FullySupervised",
+    "Hill",
+    "LargeLoss",
     "Learner",
     "NoisyOr",
     "OneClass",
