@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ramify.loop import ActiveLoop, Question, Truth
     from ramify.notebook import Project
     from ramify.readers import read
-    from ramify.strategies import ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
+    from ramify.strategies import BADGE, EPIG, ExpectedGain, LookAhead, Random, RandomItems, TypiClust, Uncertainty
     from ramify.taxonomy import Taxonomy
 
 _HOME = {
@@ -36,7 +36,8 @@ _HOME = {
     **dict.fromkeys(["LEML", "AllLabels", "CoarsePrior", "Factored", "FullySupervised"], "ramify.learners"),
     **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
     **dict.fromkeys(["ActiveLoop", "Question", "Truth"], "ramify.loop"),
-    **dict.fromkeys(["ExpectedGain", "LookAhead", "Random", "RandomItems", "Uncertainty"], "ramify.strategies"),
+    **dict.fromkeys(["BADGE", "EPIG", "ExpectedGain", "LookAhead", "Random"], "ramify.strategies"),
+    **dict.fromkeys(["RandomItems", "TypiClust", "Uncertainty"], "ramify.strategies"),
     "Project": "ramify.notebook",
     "RamifyError": "ramify.errors",
     "Taxonomy": "ramify.taxonomy",
@@ -44,6 +45,8 @@ _HOME = {
 }
 
 __all__ = [
+    "BADGE",
+    "EPIG",
     "IRRELEVANT",
     "LEML",
     "RELEVANT",
@@ -71,6 +74,7 @@ __all__ = [
     "Source",
     "Taxonomy",
     "Truth",
+    "TypiClust",
     "Uncertainty",
     "__version__",
     "benchmark",
