@@ -25,6 +25,10 @@ FeatureFile = Annotated[
     Path | None,
     typer.Option("--features", help="An .npy file with a row for each item, from ramify embed.", show_default=False),
 ]
+Track = Annotated[
+    str | None,
+    typer.Option(help="Write results to tensorboard:DIR or mlflow:URI too, as they arrive.", show_default=False),
+]
 
 
 @app.command(rich_help_panel=EXPERIMENTS)
@@ -70,6 +74,7 @@ def compare(
     not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
+    track: Track = None,
 ) -> None:
     """Train learners over warm-set sizes and seeds, and print the paper's Table 1/2 for this data set."""
     from ramify.experiments.compare import summary
@@ -92,6 +97,7 @@ def compare(
             features=features,
             how=engine,
             json_file=json_file,
+            track=track,
             report=lambda results, total: shown("cells", len(results), total, above=as_rich(summary(results), path)),
         )
     Console().print(as_rich(done.summary, path))
@@ -119,6 +125,7 @@ def simulate(
     not_exhaustive: Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")] = False,
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
+    track: Track = None,
 ) -> None:
     """Let strategies ask a simulated annotator, and print the paper's Table 3 for this data set."""
     from ramify.experiments.runs import run_simulation
@@ -145,6 +152,7 @@ def simulate(
             resume=resume,
             how=engine,
             json_file=json_file,
+            track=track,
             report=lambda finished, total: shown("rounds", finished, total),
         )
     console = Console()

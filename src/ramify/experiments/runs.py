@@ -11,6 +11,7 @@ from ramify.experiments import compare as comparing
 from ramify.experiments import figures, progression, tables
 from ramify.experiments import simulate as simulating
 from ramify.experiments.common import as_source
+from ramify.experiments.tracking import Run, name_of, tracker
 from ramify.files import whole_file
 
 
@@ -75,6 +76,7 @@ def run_comparison(
     features: Path | None = None,
     how: str = "processes",
     json_file: Path | None = None,
+    track: str | None = None,
     report: Callable[[list[dict[str, Any]], int], None] = lambda results, total: None,
 ) -> Comparison:
     """Train learners on a data set over sizes of the warm set (or log2 ratios of it) and seeds.
@@ -82,11 +84,18 @@ def run_comparison(
     ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
 
     What ``out`` holds of the same experiment is not computed again. ``report`` gets the results that are there, and
-    how many there will be.
+    how many there will be. ``track`` names where each result is written down too (``tracking.tracker``).
     """
     _check_json(json_file)
-    source = as_source(source, out, taxonomy, features)
+    tell = tracker(track).tell if track is not None else _nobody
+    data, source = source, as_source(source, out, taxonomy, features)
     cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
+
+    def finished(results: list[dict[str, Any]]) -> None:
+        report(results, len(cells))
+        for result in results:
+            tell(_cell_run(data, result, {"epochs": epochs, "exhaustive": exhaustive}))
+
     results = comparing.compare(
         source,
         cells,
@@ -94,7 +103,7 @@ def run_comparison(
         epochs=epochs,
         exhaustive=exhaustive,
         how=how,
-        report=lambda results: report(results, len(cells)),
+        report=finished,
     )
     table = out / "table.md"
     _write(table, tables.as_markdown(*tables.comparison(comparing.summary(results))) + "\n")
@@ -120,16 +129,18 @@ def run_simulation(
     resume: bool = False,
     how: str = "processes",
     json_file: Path | None = None,
+    track: str | None = None,
     report: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Simulation:
     """Let strategies ask a simulated annotator, each from the same warm sets, with the same learner.
 
     ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
     With ``resume`` the rounds that ``out`` holds are gone on with. ``report`` gets how many rounds are finished in all
-    runs together, and how many there will be.
+    runs together, and how many there will be. ``track`` names where runs are written down too (``tracking.tracker``).
     """
     _check_json(json_file)
-    source = as_source(source, out, taxonomy, features)
+    tell = tracker(track).tell if track is not None else _nobody
+    data, source = source, as_source(source, out, taxonomy, features)
     planned = simulating.plan(
         source,
         strategies,
@@ -143,7 +154,14 @@ def run_simulation(
         part=part,
     )
     total = len(planned.runs) * rounds
-    results = simulating.simulate(planned, out, resume=resume, how=how, report=lambda finished: report(finished, total))
+    results = simulating.simulate(
+        planned,
+        out,
+        resume=resume,
+        how=how,
+        report=lambda finished: report(finished, total),
+        arrived=lambda result: tell(_asking_run(data, result, planned)),
+    )
     done = Simulation(planned, results, out / "table.md", figures.write_progression(simulating.rows(results), out))
     texts = [
         tables.as_markdown(*tables.progression(done.summary)),
@@ -154,6 +172,27 @@ def run_simulation(
     _write(done.table, "\n\n".join(texts) + "\n")
     _write_json(json_file, simulating.as_json(planned, results))
     return done
+
+
+def _nobody(run: Run) -> None:
+    """Who is told where nothing is tracked."""
+
+
+def _cell_run(data: str, result: dict[str, Any], settings: dict[str, Any]) -> Run:
+    """A cell of a comparison, as it is tracked."""
+    named = {key: result[key] for key in ("learner", "ratio", "warm", "seed")}
+    name = name_of(data, result["learner"], f"warm-{result['warm']}", f"seed-{result['seed']}")
+    reached = {key: result[key] for key in comparing.METRICS}
+    return Run(name, {"command": "compare", "data": data, **named, **settings}, reached, result["history"], "epoch")
+
+
+def _asking_run(data: str, result: dict[str, Any], planned: simulating.Plan) -> Run:
+    """A run of a simulation, as it is tracked."""
+    named = {key: result[key] for key in ("strategy", "seed")}
+    settings = {key: getattr(planned, key) for key in ("learner", "warm", "batch", "rounds", "exhaustive", "part")}
+    name = name_of(data, planned.learner, result["strategy"], f"warm-{planned.warm}", f"seed-{result['seed']}")
+    parameters = {"command": "simulate", "data": data, **named, **settings}
+    return Run(name, parameters, result["curve"][-1], result["curve"], "answers")
 
 
 def _check_json(path: Path | None) -> None:

@@ -94,11 +94,12 @@ def simulate(
     resume: bool = False,
     how: str = "processes",
     report: Callable[[int], None] = lambda rounds: None,
+    arrived: Callable[[dict[str, Any]], None] = lambda result: None,
 ) -> list[dict[str, Any]]:
     """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
 
     Returns a dictionary for each run: its strategy, its seed, its curve, and why it stopped early where it did.
-    ``report`` hears about every second how many rounds are finished in all runs together.
+    ``report`` hears about every second how many rounds are finished in all runs together; ``arrived`` gets each result.
     """
     common.check_folder(out)
     if any((out / "runs").glob("*")) and not resume:
@@ -108,7 +109,7 @@ def simulate(
     with _regularly(lambda: report(rounds_on_disk(planned, out))):
         common.prepare(planned.learner, source, planned.exhaustive, out / "memory", range(planned.seeds), how)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
-        return engine.run(partial(_run, planned, source, out), planned.runs[::-1], how)[::-1]
+        return engine.run(partial(_run, planned, source, out), planned.runs[::-1], how, arrived=arrived)[::-1]
 
 
 def rounds_on_disk(planned: Plan, out: Path) -> int:
