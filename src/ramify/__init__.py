@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ramify.loop import ActiveLoop, Question, Truth
     from ramify.notebook import Project
     from ramify.readers import read
-    from ramify.strategies import ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
+    from ramify.strategies import BADGE, EPIG, ExpectedGain, LookAhead, Random, RandomItems, TypiClust, Uncertainty
     from ramify.taxonomy import Taxonomy
 
 _HOME = {
@@ -43,7 +43,8 @@ _HOME = {
     **dict.fromkeys(["ROLE", "SPLC", "Constrained", "EntropyMaximisation", "Hill", "LargeLoss"], "ramify.learners"),
     **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
     **dict.fromkeys(["ActiveLoop", "Question", "Truth"], "ramify.loop"),
-    **dict.fromkeys(["ExpectedGain", "LookAhead", "Random", "RandomItems", "Uncertainty"], "ramify.strategies"),
+    **dict.fromkeys(["BADGE", "EPIG", "ExpectedGain", "LookAhead", "Random"], "ramify.strategies"),
+    **dict.fromkeys(["RandomItems", "TypiClust", "Uncertainty"], "ramify.strategies"),
     "Project": "ramify.notebook",
     "RamifyError": "ramify.errors",
     "Taxonomy": "ramify.taxonomy",
@@ -51,6 +52,8 @@ _HOME = {
 }
 
 __all__ = [
+    "BADGE",
+    "EPIG",
     "IRRELEVANT",
     "LEML",
     "RELEVANT",
@@ -84,6 +87,7 @@ __all__ = [
     "Source",
     "Taxonomy",
     "Truth",
+    "TypiClust",
     "Uncertainty",
     "__version__",
     "benchmark",

@@ -21,10 +21,12 @@ def run(
     tasks: Iterable[Task],
     engine: str = "processes",
     progress: Callable[[int, int], None] | None = None,
+    arrived: Callable[[Result], None] = lambda result: None,
 ) -> list[Result]:
     """The function's result for each task, in the order of the tasks.
 
-    ``progress`` is told, in this process, how many results have arrived and how many there will be.
+    ``progress`` is told, in this process, how many results have arrived and how many there will be; ``arrived`` gets
+    each of them.
 
     >>> run(abs, [-2, 1, -3], engine="serial", progress=lambda done, of: print(f"{done}/{of}"))
     1/3
@@ -37,6 +39,7 @@ def run(
     tasks, results = list(tasks), []
     for result in map(function, tasks) if engine == "serial" else _in_processes(function, tasks):
         results.append(result)
+        arrived(result)
         if progress is not None:
             progress(len(results), len(tasks))
     return results

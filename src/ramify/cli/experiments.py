@@ -25,6 +25,10 @@ FeatureFile = Annotated[
     Path | None,
     typer.Option("--features", help="An .npy file with a row for each item, from ramify embed.", show_default=False),
 ]
+Track = Annotated[
+    str | None,
+    typer.Option(help="Write results to tensorboard:DIR or mlflow:URI too, as they arrive.", show_default=False),
+]
 
 NotExhaustive = Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")]
 ExactWeights = Annotated[
@@ -79,6 +83,7 @@ def compare(
     exact_weights: ExactWeights = False,
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
+    track: Track = None,
 ) -> None:
     """Train learners over warm-set sizes and seeds, and print the paper's Table 1/2 for this data set."""
     from ramify.experiments.compare import summary
@@ -103,6 +108,7 @@ def compare(
             features=features,
             how=engine,
             json_file=json_file,
+            track=track,
             trials=lambda finished, total: shown("trials", finished, total),
             report=lambda results, total: shown("cells", len(results), total, above=as_rich(summary(results), path)),
         )
@@ -132,6 +138,7 @@ def simulate(
     exact_weights: ExactWeights = False,
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
+    track: Track = None,
 ) -> None:
     """Let strategies ask a simulated annotator, and print the paper's Table 3 for this data set."""
     from ramify.experiments.runs import run_simulation
@@ -159,6 +166,7 @@ def simulate(
             resume=resume,
             how=engine,
             json_file=json_file,
+            track=track,
             report=lambda finished, total: shown("rounds", finished, total),
         )
     console = Console()
@@ -189,6 +197,7 @@ def reproduce(
     engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
+    track: Track = None,
 ) -> None:
     """Repeat all experiments of the paper on a data set: tables, figures, claims, one report."""
     import shlex
@@ -216,6 +225,7 @@ def reproduce(
             taxonomy=taxonomy,
             features=features,
             how=engine,
+            track=track,
             command=shlex.join(["ramify", *sys.argv[1:]]),
             say=lambda sentence: console.print(Text(sentence), soft_wrap=True),
             report=shown,

@@ -29,6 +29,9 @@ COLOURS = {
     "look-ahead": "#009e73",
     "random-items": "#0072b2",
     "expected-gain": "#d55e00",
+    "typiclust": "#56b4e9",
+    "badge": "#cc79a7",
+    "epig": "#000000",
 }
 """A strategy has the same colour in every figure, one that can be told apart without seeing red and green."""
 DASHES = {"random": (0, (4, 2)), "random-items": (0, (1, 1.2))}  # what others are measured against is not a full line

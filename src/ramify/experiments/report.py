@@ -49,7 +49,7 @@ class Circumstances:
 
 def write_report(planned: Plan, findings: Sequence[Findings], where: Circumstances, out: Path) -> list[Path]:
     """Write report.html, report.md, tables.tex and results.csv to a folder, from all that is there by now."""
-    title = f"The paper's experiments on {Path(planned.source).stem}"
+    title = f"The paper's experiments on {planned.name}"
     written = document.write(title, sections(planned, findings, where), out)
     _write_csv(findings, out / "results.csv")
     return [*written, out / "results.csv"]

@@ -17,6 +17,7 @@ import numpy as np
 from ramify.data import Benchmark, benchmark
 from ramify.errors import RamifyError
 from ramify.experiments import common, compare, simulate, tuning
+from ramify.experiments.tracking import Run, asking_run, cell_run
 from ramify.learners import LEARNERS, LEML
 from ramify.strategies import STRATEGIES
 
@@ -58,6 +59,8 @@ class Plan:
     """Of everything else; None for the learners' own."""
     settings: tuple[str, ...] = ("ours", "paper")
     """"ours" deduces all that exhaustive children allow; "paper" is its text and equations to the letter."""
+    name: str = ""
+    """How the data are called."""
 
 
 @dataclass
@@ -94,6 +97,7 @@ def plan(
     curve_epochs: int = 30,
     epochs: int | None = None,
     settings: Sequence[str] = ("ours", "paper"),
+    name: str | None = None,
 ) -> Plan:
     """All that is computed, checked before it begins; a batch of questions has the paper's size by default.
 
@@ -122,6 +126,7 @@ def plan(
         curve_epochs,
         epochs,
         tuple(settings),
+        name or Path(source).stem,
     )
     for setting in settings:
         for learner in ASKED[setting]:
@@ -129,10 +134,11 @@ def plan(
     return planned
 
 
-def quick_plan(source: str) -> Plan:
+def quick_plan(source: str, name: str | None = None) -> Plan:
     """A smoke run: every part and both settings, with little of everything."""
     return plan(
         source,
+        name=name,
         learners=("fully-supervised", "leml", "one-class", LITERAL, OURS, "refine", "all-labels"),
         ratios=(-7, -6, -5),
         seeds=2,
@@ -152,20 +158,29 @@ def reproduce(
     how: str = "processes",
     report: Report = lambda what, done, total: None,
     on_part: Callable[[list[Findings]], None] = lambda findings: None,
+    tell: Callable[[Run], None] = lambda run: None,
 ) -> list[Findings]:
     """Compute what ``out`` does not hold yet; ``on_part`` hears after each part what there is by now.
 
-    ``report`` hears what is being computed, how much of it is finished, and of how much.
+    ``report`` hears what is being computed, how much of it is finished, and of how much; ``tell`` gets every result,
+    to be tracked.
     """
     common.check_folder(out)
     findings = [Findings(setting) for setting in planned.settings]
-    planned = replace(planned, source=common.for_workers(planned.source, True, out))
     for found in findings:
-        _fill(found, planned, out, how, report, lambda: on_part(findings))
+        _fill(found, planned, out, how, report, lambda: on_part(findings), tell)
     return findings
 
 
-def _fill(found: Findings, planned: Plan, out: Path, how: str, report: Report, on_part: Callable[[], None]) -> None:
+def _fill(
+    found: Findings,
+    planned: Plan,
+    out: Path,
+    how: str,
+    report: Report,
+    on_part: Callable[[], None],
+    tell: Callable[[Run], None],
+) -> None:
     """Compute all parts of one setting."""
     name, folder, memory = found.setting, out / found.setting, out / "memory"
     folder.mkdir(exist_ok=True)
@@ -187,14 +202,13 @@ def _fill(found: Findings, planned: Plan, out: Path, how: str, report: Report, o
         on_part()
 
     def compute(part: str, cells: list[compare.Cell], conditions: common.Conditions) -> list[dict[str, Any]]:
+        def finished(results: list[dict[str, Any]]) -> None:
+            report(f"{name}: {part}", len(results), len(cells))
+            for result in results:
+                tell(cell_run(planned.name, result, conditions, name, part))
+
         return compare.compare(
-            planned.source,
-            cells,
-            folder / part,
-            conditions,
-            how=how,
-            memory=memory,
-            report=lambda results: report(f"{name}: {part}", len(results), len(cells)),
+            planned.source, cells, folder / part, conditions, how=how, memory=memory, report=finished
         )
 
     found.results = compute("table", cells, conditions)
@@ -212,6 +226,7 @@ def _fill(found: Findings, planned: Plan, out: Path, how: str, report: Report, o
             how=how,
             memory=memory,
             report=partial(_report_rounds, report, what, total),
+            arrived=partial(_tell_asking, tell, planned.name, asking, name),
         )
         found.asking[learner] = simulate.rows(results)
         on_part()
@@ -219,6 +234,12 @@ def _fill(found: Findings, planned: Plan, out: Path, how: str, report: Report, o
 
 def _report_rounds(report: Report, what: str, total: int, done: int) -> None:
     report(what, done, total)
+
+
+def _tell_asking(
+    tell: Callable[[Run], None], data: str, asking: simulate.Plan, setting: str, result: dict[str, Any]
+) -> None:
+    tell(asking_run(data, result, asking, setting))
 
 
 def estimate(planned: Plan, cores: int) -> float:

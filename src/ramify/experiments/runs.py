@@ -16,6 +16,7 @@ from ramify.experiments import report as reporting
 from ramify.experiments import reproduce as reproducing
 from ramify.experiments import simulate as simulating
 from ramify.experiments.common import Conditions, as_source, check_folder, data_of, for_workers
+from ramify.experiments.tracking import Run, asking_run, cell_run, tracker
 from ramify.files import whole_file
 from ramify.progress import in_words
 
@@ -85,6 +86,7 @@ def run_comparison(
     features: Path | None = None,
     how: str = "processes",
     json_file: Path | None = None,
+    track: str | None = None,
     report: Callable[[list[dict[str, Any]], int], None] = lambda results, total: None,
     trials: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Comparison:
@@ -94,10 +96,12 @@ def run_comparison(
 
     With ``tune`` the settings of every learner are chosen first, by so many trials each on the validation part.
     What ``out`` holds of the same experiment is not computed again. ``report`` gets the results that are there, and
-    how many there will be; ``trials`` how many trials are finished, and of how many.
+    how many there will be; ``trials`` how many trials are finished, and of how many. ``track`` names where each result
+    is written down too (``tracking.tracker``).
     """
     _check_json(json_file)
-    source = as_source(source, out, taxonomy, features)
+    tell = tracker(track).tell if track is not None else _nobody
+    data, source = source, as_source(source, out, taxonomy, features)
     cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
     conditions, chosen = Conditions(exhaustive=exhaustive, exact_weights=exact_weights, epochs=epochs), []
     if tune:
@@ -107,9 +111,13 @@ def run_comparison(
             shared, learners, comparing.middle(cells), tune, out / "trials", conditions, how=how, report=trials
         )
         conditions = tuning.tuned(conditions, chosen)
-    results = comparing.compare(
-        source, cells, out, conditions, how=how, report=lambda results: report(results, len(cells))
-    )
+
+    def finished(results: list[dict[str, Any]]) -> None:
+        report(results, len(cells))
+        for result in results:
+            tell(cell_run(data, result, conditions))
+
+    results = comparing.compare(source, cells, out, conditions, how=how, report=finished)
     table = out / "table.md"
     texts = [tables.as_markdown(*tables.comparison(comparing.summary(results)))]
     texts += [tables.as_markdown(*tables.tuned(chosen))] if chosen else []
@@ -137,16 +145,18 @@ def run_simulation(
     resume: bool = False,
     how: str = "processes",
     json_file: Path | None = None,
+    track: str | None = None,
     report: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Simulation:
     """Let strategies ask a simulated annotator, each from the same warm sets, with the same learner.
 
     ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
     With ``resume`` the rounds that ``out`` holds are gone on with. ``report`` gets how many rounds are finished in all
-    runs together, and how many there will be.
+    runs together, and how many there will be. ``track`` names where runs are written down too (``tracking.tracker``).
     """
     _check_json(json_file)
-    source = as_source(source, out, taxonomy, features)
+    tell = tracker(track).tell if track is not None else _nobody
+    data, source = source, as_source(source, out, taxonomy, features)
     planned = simulating.plan(
         source,
         strategies,
@@ -160,7 +170,14 @@ def run_simulation(
         part=part,
     )
     total = len(planned.runs) * rounds
-    results = simulating.simulate(planned, out, resume=resume, how=how, report=lambda finished: report(finished, total))
+    results = simulating.simulate(
+        planned,
+        out,
+        resume=resume,
+        how=how,
+        report=lambda finished: report(finished, total),
+        arrived=lambda result: tell(asking_run(data, result, planned)),
+    )
     done = Simulation(planned, results, out / "table.md", figures.write_progression(simulating.rows(results), out))
     texts = [
         tables.as_markdown(*tables.progression(done.summary)),
@@ -182,6 +199,7 @@ def run_reproduction(
     taxonomy: Path | None = None,
     features: Path | None = None,
     how: str = "processes",
+    track: str | None = None,
     command: str = "",
     say: Callable[[str], None] = lambda sentence: None,
     report: Callable[[str, int, int], None] = lambda what, done, total: None,
@@ -191,12 +209,13 @@ def run_reproduction(
 
     ``plan`` is what ``reproduce.plan`` takes; ``quick`` does without. ``printed`` names the data as the paper does
     ("coco", "mirflickr"), where they are the paper's own. What ``out`` holds is not computed again. ``say`` hears at
-    the beginning how long it will take.
+    the beginning how long it will take. ``track`` names where each result is written down too (``tracking.tracker``).
     """
     numbers = None if printed is None else printing.printed(printed)
-    source = as_source(source, out, taxonomy, features)
-    planned = reproducing.quick_plan(source) if quick else reproducing.plan(source, **plan)
+    tell = tracker(track).tell if track is not None else _nobody
     check_folder(out)
+    name, source = Path(source).stem, for_workers(as_source(source, out, taxonomy, features), True, out)
+    planned = reproducing.quick_plan(source, name) if quick else reproducing.plan(source, name=name, **plan)
     cores = joblib.cpu_count() if how == "processes" else 1
     say(f"About {in_words(reproducing.estimate(planned, cores))} if nothing of it is in {out} yet (an estimate).")
     where = reporting.Circumstances(command, data_of(source, True), numbers)
@@ -205,8 +224,12 @@ def run_reproduction(
     def write(findings: list[reproducing.Findings]) -> None:
         files[:] = reporting.write_report(planned, findings, where, out)
 
-    reproducing.reproduce(planned, out, how=how, report=report, on_part=write)
+    reproducing.reproduce(planned, out, how=how, report=report, on_part=write, tell=tell)
     return files
+
+
+def _nobody(run: Run) -> None:
+    """Who is told where nothing is tracked."""
 
 
 def _check_json(path: Path | None) -> None:

@@ -92,12 +92,13 @@ def simulate(
     how: str = "processes",
     memory: Path | None = None,
     report: Callable[[int], None] = lambda rounds: None,
+    arrived: Callable[[dict[str, Any]], None] = lambda result: None,
 ) -> list[dict[str, Any]]:
     """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
 
     Returns a dictionary for each run: its strategy, its seed, its curve, and why it stopped early where it did.
-    ``report`` hears about every second how many rounds are finished in all runs together. Coarse stages are kept in
-    the folder ``memory``, by default one in ``out``.
+    ``report`` hears about every second how many rounds are finished in all runs together; ``arrived`` gets each result.
+    Coarse stages are kept in the folder ``memory``, by default one in ``out``.
     """
     common.check_folder(out)
     memory = memory or out / "memory"
@@ -108,7 +109,8 @@ def simulate(
     with common.regularly(lambda: report(rounds_on_disk(planned, out))):
         common.prepare(planned.learner, source, planned.conditions, memory, range(planned.seeds), how)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
-        return engine.run(partial(_run, planned, source, out, memory), planned.runs[::-1], how)[::-1]
+        work = partial(_run, planned, source, out, memory)
+        return engine.run(work, planned.runs[::-1], how, arrived=arrived)[::-1]
 
 
 def rounds_on_disk(planned: Plan, out: Path) -> int:

@@ -103,7 +103,8 @@ class ActiveLoop:
         if round_ not in self.journal.asked:
             # What was asked before and is still unknown was skipped, or contradicts another label: not again.
             strategy = self.strategy
-            if not self.learner.is_fitted:  # it needs more answers to begin with: whole items are what all can use
+            begins_alone = strategy.begins and not strategy.needs_learner
+            if not self.learner.is_fitted and not begins_alone:  # it needs more answers: whole items are of use to all
                 strategy = RandomItems(random_state=self.strategy.random_state)
             query = strategy.query(
                 self.learner, self.dataset.features, self.labels, count, exclude=self.journal.entries()

@@ -1,19 +1,25 @@
 """Strategies: which (item, concept) questions to ask next."""
 
 from ramify.plugins import by_name
+from ramify.strategies.badge import BADGE
 from ramify.strategies.base import Strategy
+from ramify.strategies.epig import EPIG
 from ramify.strategies.expected_gain import ExpectedGain
 from ramify.strategies.look_ahead import LookAhead
 from ramify.strategies.pool import Pool
 from ramify.strategies.random import Random, RandomItems
 from ramify.strategies.shortlist import Query, Shortlist
+from ramify.strategies.typiclust import TypiClust
 from ramify.strategies.uncertainty import Uncertainty
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (Random, Uncertainty, LookAhead, RandomItems, ExpectedGain)
+    strategy.name: strategy
+    for strategy in (Random, Uncertainty, LookAhead, RandomItems, ExpectedGain, TypiClust, BADGE, EPIG)
 }
 
 __all__ = [
+    "BADGE",
+    "EPIG",
     "STRATEGIES",
     "ExpectedGain",
     "LookAhead",
@@ -23,6 +29,7 @@ __all__ = [
     "RandomItems",
     "Shortlist",
     "Strategy",
+    "TypiClust",
     "Uncertainty",
     "strategy_class",
 ]

@@ -33,7 +33,10 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
     """How the command line calls this strategy."""
     needs_learner: ClassVar[bool] = True
     begins: ClassVar[bool] = False
-    """Whether it asks by what a fitted learner knows while nothing fine is known yet; others ask about random items."""
+    """Whether it asks by its own design while nothing fine is known yet (with a fitted learner, where it needs one);
+    others ask about random items."""
+    counts: ClassVar[tuple[str, ...]] = ()
+    """Its parameters that are whole numbers from 1 on."""
 
     def query(
         self,
@@ -47,10 +50,10 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
         """Choose ``batch_size`` questions, or all where there are fewer.
 
         A question is the first unknown concept on a way down (``Labels.questions``). ``exclude`` names some, as (items,
-        concepts), that must not be chosen: they are out with somebody. While no fine label is known at all, all ask
-        about random items and need no learner; ``ExpectedGain`` with a fitted one asks by its own design.
+        concepts), that must not be chosen: they are out with somebody. While no fine label is known at all, most ask
+        about random items and need no learner; those that ``begin`` ask by their own design.
         """
-        if not isinstance(batch_size, int | np.integer) or batch_size < 1:
+        if not is_count(batch_size):
             raise RamifyError(f"the batch size is a whole number from 1 on, not {batch_size!r}")
         features = as_features(X, check=False)
         if features.shape[0] != len(labels):
@@ -60,8 +63,12 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
 
     def shortlist(self, learner: Learner | None, pool: Pool, length: int) -> Shortlist:
         """The questions most worth asking, so many at least where there are as many, to be taken one after another."""
+        for name in self.counts:
+            if not is_count(value := getattr(self, name)):
+                raise RamifyError(f"{name} of {self.name} is a whole number from 1 on, not {value!r}")
         seed = int(np.random.SeedSequence().generate_state(1)[0] if self.random_state is None else self.random_state)
-        if not len(pool.answered) and not (self.begins and learner is not None and learner.is_fitted):
+        can_begin = self.begins and (not self.needs_learner or (learner is not None and learner.is_fitted))
+        if not len(pool.answered) and not can_begin:
             return whole_items(pool, length, seed)
         if self.needs_learner:
             if learner is None:
@@ -92,13 +99,28 @@ class EntryStrategy(Strategy):
         return Entries(Query(*best.ranked()), pool, length)
 
 
+def is_count(value: Any) -> bool:
+    """Whether it is a whole number from 1 on."""
+    return isinstance(value, int | np.integer) and bool(value >= 1)
+
+
 def whole_items(pool: Pool, length: int, seed: int) -> Shortlist:
     """All open questions of random items, item after item."""
-    best = Best(length, seed)
+    return in_order(pool, *random_items(pool, length, seed), length)
+
+
+def random_items(pool: Pool, count: int, seed: int) -> tuple[Index, NDArray[np.float64]]:
+    """So many random items that have open questions, or all of them, and the noise that put them in this order."""
+    best = Best(count, seed)
     for items, _ in pool.blocks():
         shown = np.unique(items)
         best.offer(noise(seed, shown), shown, np.zeros_like(shown))
     order, _, scores = best.ranked()
+    return order, scores
+
+
+def in_order(pool: Pool, order: Index, scores: NDArray[np.float64], length: int) -> Shortlist:
+    """All open questions of these items, item after item."""
     ascending = np.argsort(order)
     items, concepts = pool.entries(np.sort(order))
     place = ascending[np.searchsorted(order[ascending], items)]

@@ -22,6 +22,7 @@ class ExpectedGain(Strategy):
 
     name: ClassVar[str] = "expected-gain"
     begins: ClassVar[bool] = True
+    counts: ClassVar[tuple[str, ...]] = ("directions", "considered")
     directions: int = 64
     """The leading directions of the features that are looked at."""
     considered: int = 2048

@@ -10,6 +10,24 @@ from ramify.taxonomy import Index
 AT_ONCE = 1 << 16  # scores looked at together: they and what is found stay in the cache
 
 
+def check_numbers(scores: NDArray[np.floating]) -> None:
+    """Refuse scores that are not numbers."""
+    if np.isnan(scores).any():
+        raise RamifyError("a score is not a number: the learner predicts NaN; fit it again on clean features")
+
+
+def by_weight(weights: NDArray[np.float64], chances: NDArray[np.float64]) -> Index:
+    """The places to which chances from 0 to 1 lead, each place having a share in proportion to its weight.
+
+    >>> by_weight(np.array([0.0, 1.0, 3.0, 0.0]), np.array([0.0, 0.2, 0.3, 1.0]))
+    array([1, 1, 2, 2])
+    """
+    total = np.cumsum(weights)
+    last = np.searchsorted(total, total[-1])  # rounding must not lead to a weight of 0
+    places: Index = np.minimum(np.searchsorted(total, chances * total[-1], side="right"), last)
+    return places
+
+
 class Best:
     """The ``count`` entries with the highest scores among all that were offered.
 
@@ -46,8 +64,7 @@ class Best:
         empty = np.empty(0, np.intp)
         parts = zip(*[(empty, empty, np.empty(0)), *self._kept], strict=True)
         items, concepts, scores = (np.concatenate(part) for part in parts)
-        if np.isnan(scores).any():
-            raise RamifyError("a score is not a number: the learner predicts NaN; fit it again on clean features")
+        check_numbers(scores)
         if len(scores) > self.count:
             reached = np.partition(scores, -self.count)[-self.count]
             near = np.flatnonzero(scores >= reached)  # more than enough only where scores are equal
