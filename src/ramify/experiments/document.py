@@ -16,6 +16,8 @@ from ramify.experiments.tables import as_markdown
 from ramify.files import whole_file
 
 BEST = re.compile(r"\*\*(.+?)\*\*")
+NUMBER = re.compile(r"^(\**[-+]?[\d.]+\**( ± [\d.]+)?\**|-|)$")
+LONG = 40  # characters: longer cells may be broken
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,23 @@ class Block:
     """Of a figure: its name, without an ending."""
     folded: bool = False
     """Whether a page shows it only on demand."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """What each column holds: numbers, short words, or a text that may take several lines.
+
+        >>> table("", (["learner", "P@1", "why"], [["leml", "**0.5** ± 0.1", "a" * 50], ["refine", "", ""]])).kinds
+        ['words', 'numbers', 'text']
+        """
+        columns = list(zip(*self.rows, strict=True)) or [()] * len(self.header)
+        return [
+            "text"
+            if any(len(cell) > LONG for cell in column)
+            else "numbers"
+            if all(NUMBER.match(cell) for cell in column)
+            else "words"
+            for column in columns
+        ]
 
 
 @dataclass

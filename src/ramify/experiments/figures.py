@@ -34,6 +34,16 @@ COLOURS = {
     "epig": "#000000",
 }
 """A strategy has the same colour in every figure, one that can be told apart without seeing red and green."""
+LEARNER_COLOURS = {
+    "fully-supervised": "#7f7f7f",
+    "leml": "#0072b2",
+    "one-class": "#e69f00",
+    "pseudo-label-literal": "#cc79a7",
+    "pseudo-label-averaged": "#56b4e9",
+    "pseudo-label": "#009e73",
+    "pseudo-label-smooth": "#d55e00",
+}
+"""The learners of the paper, and the steps from its own to ours: the same colour in every figure too."""
 DASHES = {"random": (0, (4, 2)), "random-items": (0, (1, 1.2))}  # what others are measured against is not a full line
 
 Results = Sequence[dict[str, Any]]
@@ -198,7 +208,8 @@ def recovery_scatter(results: Results, warm: int) -> Figure:
         axes = figure.subplots()
         for number, (name, points) in enumerate(recovery_points(results, warm).items()):
             x, y = zip(*points, strict=True)
-            axes.scatter(x, y, s=14, alpha=0.5, color=f"C{number}", label=name, linewidths=0)
+            colour = LEARNER_COLOURS.get(name, f"C{number}")
+            axes.scatter(x, y, s=14, alpha=0.5, color=colour, label=name, linewidths=0)
         axes.set(xlabel="F1 of pseudo-labels on unknown entries", ylabel="P@1 (test)", title=f"{warm} warm items")
         axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
@@ -220,9 +231,10 @@ def _by_epoch(content: Content, ylabel: str, warm: int) -> Figure:
 
 def _draw_epochs(axes: Axes, content: Content, ylabel: str, title: str) -> None:
     for number, curve in enumerate(content.curves):
-        _draw(axes, curve, f"C{number}")
+        _draw(axes, curve, LEARNER_COLOURS.get(curve.name, f"C{number}"))
     for number, level in enumerate(content.levels, start=len(content.curves)):
-        axes.axhline(level.height, color=f"C{number}", linestyle="--", label=level.name)
+        colour = LEARNER_COLOURS.get(level.name.removesuffix(" (test)"), f"C{number}")
+        axes.axhline(level.height, color=colour, linestyle="--", label=level.name)
     for bar, grey in zip(content.bars, ("0.3", "0.6"), strict=False):
         axes.axhline(bar.height, color=grey, linewidth=2, label=bar.name)
     axes.set(xlabel="epoch", ylabel=ylabel, title=title)

@@ -85,17 +85,10 @@ def _claims(findings: Sequence[Findings]) -> Section:
             checked.append(claims.asking_order(progression.summary(asked), learner))
         rows += [[claim.text, found.setting, claim.verdict, claim.evidence] for claim in checked]
     rows = [row for row in rows if row[2] != "not measured"]
-    return Section(
-        "Which of its claims hold",
-        [f"{name}: {text}." for name, text in SETTING_TEXTS.items() if any(f.setting == name for f in findings)],
-        [
-            document.table(
-                "Each claim of the paper against what was measured", (["claim", "setting", "verdict", "figures"], rows)
-            )
-        ]
-        if rows
-        else [],
-    )
+    header = ["claim", "setting", "verdict", "figures"]
+    blocks = [document.table("Each claim of the paper against what was measured", (header, rows))] if rows else []
+    texts = [f"**{found.setting}** is {SETTING_TEXTS[found.setting]}." for found in findings]
+    return Section("Which of its claims hold", texts, blocks)
 
 
 def _beside(findings: Sequence[Findings], printed: Printed) -> Section:

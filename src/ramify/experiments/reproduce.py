@@ -105,9 +105,9 @@ def plan(
     >>> planned.batch, planned.learners[:2]
     (100, ('fully-supervised', 'leml'))
     """
-    for name in settings:
-        if name not in common.SETTINGS:
-            raise RamifyError(f"there is no setting {name!r}: choose among {', '.join(common.SETTINGS)}")
+    for setting in settings:
+        if setting not in common.SETTINGS:
+            raise RamifyError(f"there is no setting {setting!r}: choose among {', '.join(common.SETTINGS)}")
     for what, number in (("trials", trials + 1), ("epochs of curves", curve_epochs), ("settings", len(settings))):
         if number < 1:
             raise RamifyError(f"{number} {what}: give at least 1")
