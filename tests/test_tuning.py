@@ -13,7 +13,7 @@ from ramify.learners import LEML, learner_class
 from ramify.learners.search import Between
 from test_cli import run_in_process
 
-QUICK = {"hidden": (8,), "epochs": 1, "shortest_epoch": 4, "look_every": 2, "patience": 1}
+QUICK = {"hidden": (8,), "epochs": 1, "shortest_epoch": 4, "look_every": 2, "patience": 99}
 
 
 @pytest.fixture

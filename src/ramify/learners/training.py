@@ -49,7 +49,7 @@ class Callback(Protocol):
 class NetLearner(Learner):
     """A net trained in epochs on mini-batches of the pool, each joined by the warm set and by all other answers.
 
-    With a validation part the best epoch is kept, and training stops after ``patience`` epochs without a better one.
+    With a validation part the best moment is kept, and training stops after ``patience`` looks without a better one.
     Predictions come from an average of the weights over the last steps (about 1 / (1 - ``average``) of them).
     """
 
@@ -70,8 +70,8 @@ class NetLearner(Learner):
     """Answered items that join a mini-batch, at most; None for all of them."""
     average: float = 0.98
     """Predictions come from weights averaged over about 1 / (1 - average) steps."""
-    patience: int = 4
-    """Epochs without a better one after which a fit with a validation part stops."""
+    patience: int = 20
+    """Looks without a better one after which a fit with a validation part stops."""
     look_every: int = 15
     """Steps between looks at the validation part: the best moment may come early in the first epoch."""
     shortest_epoch: int = 50
@@ -203,9 +203,10 @@ class NetLearner(Learner):
         if checkpoint is not None:
             self._resume(Path(checkpoint))
         best = max((record.get("validation", -1.0) for record in self.history_), default=-1.0)
+        worse = self.history_[-1].get("looks_since_best", 0) if self.history_ else 0
         with self._reporting() as report:
             for epoch in range(len(self.history_), epochs):
-                if validation is not None and _epochs_since_best(self.history_) >= self.patience:
+                if validation is not None and worse >= self.patience:
                     break
                 losses, looks = [], []
                 for step, items in enumerate(self._batches(drawn_from, steps), start=1):
@@ -215,12 +216,16 @@ class NetLearner(Learner):
                     report(self.name, epoch * steps + step, epochs * steps)
                     if validation is not None and (step % self.look_every == 0 or step == steps):
                         looks.append(self._look(validation))
+                        worse += 1
                         if looks[-1]["validation"] > best:
-                            best = looks[-1]["validation"]
+                            best, worse = looks[-1]["validation"], 0
                             self._best = self._moment()
+                        if worse >= self.patience:
+                            break
                 record = {"epoch": epoch + 1, "loss": float(np.mean(losses)), **self._progress(labels, truth)}
                 if looks:  # the figures of the epoch's end, and the best that was seen on the way
                     record |= looks[-1] | {"validation": max(look["validation"] for look in looks)}
+                    record["looks_since_best"] = worse
                 self.history_.append(record)
                 for callback in callbacks:
                     callback.on_epoch_end(self, record)
@@ -420,10 +425,3 @@ class NetLearner(Learner):
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _epochs_since_best(history: list[dict[str, Any]]) -> int:
-    if not history:
-        return 0
-    values = [record["validation"] for record in history]
-    return len(values) - 1 - int(np.argmax(values))
