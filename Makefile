@@ -40,7 +40,7 @@ browser:
 
 bench: $(READY)
 	.venv/bin/python -m pip install --quiet --editable '.[bench]'
-	for script in labels meta_step refine train query opening serve pictures tables coco; do .venv/bin/python benchmarks/$$script.py || exit 1; done
+	for script in labels meta_step epoch refine train query opening serve pictures tables coco; do .venv/bin/python benchmarks/$$script.py || exit 1; done
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache node_modules

@@ -38,7 +38,6 @@ from ramify.taxonomy import Index, Taxonomy
 
 ROWS = 8192  # items predicted at once
 FORMAT = 2  # of saved learners
-IN_MEMORY = 1 << 28  # numbers: training inputs up to so many are scaled once, larger ones batch by batch
 
 
 Logits: TypeAlias = Callable[[dict[str, torch.Tensor], torch.Tensor, torch.Tensor], torch.Tensor]
@@ -379,17 +378,13 @@ def fingerprint(*parts: Any) -> str:
 
 
 class Inputs:
-    """Scaled training inputs by item: scaled once where they are few, batch by batch where they are many."""
+    """Scaled training inputs by item, batch by batch: no slower than to gather them, and no copy of all features."""
 
     def __init__(self, features: Any, scaler: Scaler, device: torch.device) -> None:
         self.features, self.scaler, self.device = features, scaler, device
-        small = features.shape[0] * features.shape[1] <= IN_MEMORY
-        self.ready = scaler.inputs(features, device) if small else None
 
     def __len__(self) -> int:
         return int(self.features.shape[0])
 
     def __getitem__(self, items: Index) -> torch.Tensor:
-        if self.ready is not None:
-            return self.ready[torch.from_numpy(items)]
         return self.scaler.inputs(self.features[items], self.device)

@@ -29,15 +29,15 @@ class CoarseLearner(Learner):
     hidden: tuple[int, ...] = (512,)
     """The sizes of the nets' hidden layers; the first of them gives features to the fine stage."""
     deep_below: int = 4000
-    """With fewer items a single hidden layer gets a second one like it, and half the learning rate: it would keep
-    nothing but what tells coarse concepts apart."""
+    """With fewer items a single hidden layer gets a second one like it: it would keep nothing but what tells coarse
+    concepts apart."""
     nets: int = 3
     """How many nets; each holds out another part of the items, so that every item has one that never saw it."""
     steps: int = 2000
     """Mini-batches that a net is trained on, at most."""
     batch_size: int = 128
     """Items in a mini-batch."""
-    lr: float = 2e-3
+    lr: float = 1e-3
     """The learning rate of AdamW."""
     weight_decay: float = 0.1
     """The weight decay of AdamW."""
@@ -85,7 +85,7 @@ class CoarseLearner(Learner):
         states = labels.states(concepts=labels.taxonomy.roots)
         settings = {field.name: getattr(self, field.name) for field in fields(Recipe)}
         if len(labels) < self.deep_below and len(self.hidden) == 1:
-            settings |= {"hidden": self.hidden * 2, "lr": self.lr / 2}
+            settings["hidden"] = self.hidden * 2
         recipe = Recipe(**settings)
         kept = None
         if self.memory is not None and self.random_state is not None:
