@@ -14,7 +14,7 @@ from ramify.experiments import claims, compare, document, figures, progression, 
 from ramify.experiments.document import Block, Section
 from ramify.experiments.printed import METHODS, METRICS, Printed
 from ramify.experiments.reproduce import ABLATION, ASKED, LITERAL, OURS, Findings, Plan
-from ramify.files import whole_file
+from ramify.files import disk_troubles, whole_file
 from ramify.summary import facts
 from ramify.version import __version__
 
@@ -50,8 +50,9 @@ class Circumstances:
 def write_report(planned: Plan, findings: Sequence[Findings], where: Circumstances, out: Path) -> list[Path]:
     """Write report.html, report.md, tables.tex and results.csv to a folder, from all that is there by now."""
     title = f"The paper's experiments on {planned.name}"
-    written = document.write(title, sections(planned, findings, where), out)
-    _write_csv(findings, out / "results.csv")
+    with disk_troubles(out, "what was computed is kept"):
+        written = document.write(title, sections(planned, findings, where), out)
+        _write_csv(findings, out / "results.csv")
     return [*written, out / "results.csv"]
 
 

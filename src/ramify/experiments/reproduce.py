@@ -2,7 +2,7 @@
 
 Parts, for each setting: trials (tuning), table (Table 1/2), curves (Figures lc and recover: no early stopping, test
 after each epoch), asking (Table 3 and Figure al_curve). Each is computed by ``tuning``, ``compare`` or ``simulate``,
-which keep every finished trial, cell and round; the report is written anew after each part, from all that is there.
+which keep every finished trial, cell and round; a report can be written after each part, from all that is there.
 """
 
 import time

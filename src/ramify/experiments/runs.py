@@ -1,6 +1,7 @@
 """Whole experiments: checked, run or gone on with, and written down. The command line and scripts call these."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from ramify.experiments.common import Conditions, as_source, check_folder, data_
 from ramify.experiments.tracking import Run, asking_run, cell_run, tracker
 from ramify.files import whole_file
 from ramify.progress import in_words
+
+WRITE_EVERY = 60.0  # seconds, at least, between two reports of what is there by now
 
 
 @dataclass(frozen=True)
@@ -219,12 +222,20 @@ def run_reproduction(
     cores = joblib.cpu_count() if how == "processes" else 1
     say(f"About {in_words(reproducing.estimate(planned, cores))} if nothing of it is in {out} yet (an estimate).")
     where = reporting.Circumstances(command, data_of(source, True), numbers)
-    files: list[Path] = []
+    found: list[reproducing.Findings] = []
+    written = time.monotonic()
 
-    def write(findings: list[reproducing.Findings]) -> None:
-        files[:] = reporting.write_report(planned, findings, where, out)
+    def on_part(findings: list[reproducing.Findings]) -> None:
+        nonlocal written
+        found[:] = findings
+        if time.monotonic() - written > WRITE_EVERY:
+            reporting.write_report(planned, found, where, out)
+            written = time.monotonic()
 
-    reproducing.reproduce(planned, out, how=how, report=report, on_part=write, tell=tell)
+    try:
+        reproducing.reproduce(planned, out, how=how, report=report, on_part=on_part, tell=tell)
+    finally:  # also of what was finished before it was interrupted
+        files = reporting.write_report(planned, found, where, out)
     return files
 
 

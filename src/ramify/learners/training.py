@@ -66,7 +66,7 @@ class NetLearner(Learner):
     warm_weight: float | None = 1.0
     """The weight of the answered items' loss beside that of a mini-batch; 0 leaves them out of the update. None lets
     every known entry count alike, M / N for M warm items beside N others, as the paper's objectives sum them."""
-    warm_batch: int | None = 256
+    warm_batch: int | None = 128
     """Answered items that join a mini-batch, at most; None for all of them."""
     average: float = 0.98
     """Predictions come from weights averaged over about 1 / (1 - average) steps."""

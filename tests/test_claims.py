@@ -1,0 +1,80 @@
+"""The paper's claims against made-up results, whose verdicts are plain to see."""
+
+import pytest
+
+from ramify.experiments import claims
+
+
+def rows(**values):
+    """A summary of one size: P@1, P@3 and P@5 of each learner."""
+    return [
+        {"learner": name.replace("_", "-"), "ratio": -8, "warm": 9, "p@1": one, "p@3": three, "p@5": five}
+        for name, (one, three, five) in values.items()
+    ]
+
+
+def test_ahead_in_every_cell_in_some_and_in_none():
+    rivals = {"fully_supervised": (0.5, 0.4, 0.3), "leml": (0.6, 0.3, 0.2), "one_class": (0.4, 0.35, 0.35)}
+    for own, verdict, ahead in (
+        ((0.7, 0.5, 0.4), "holds", 3),
+        ((0.7, 0.5, 0.3), "holds in part", 2),
+        ((0.6, 0.4, 0.35), "does not hold", 0),  # level is not ahead
+    ):
+        claim = claims.first_everywhere(rows(**rivals, pseudo_label=own), "pseudo-label")
+        assert claim.verdict == verdict
+        assert claim.evidence.startswith(f"ahead in {ahead} of 3 cells")
+    assert "P@1 with 9: leml 0.600, it 0.600" in claim.evidence
+    assert claims.first_everywhere([], "pseudo-label").verdict == "not measured"
+
+
+def test_supervised_ahead_counts_both_rivals():
+    claim = claims.supervised_ahead(
+        rows(fully_supervised=(0.5, 0.4, 0.3), leml=(0.6, 0.3, 0.2), one_class=(0.4, 0.3, 0.2))
+    )
+    assert claim.verdict == "holds"
+    assert claim.evidence == "ahead of leml in 2 of 3 cells, ahead of one-class in 3 of 3 cells"
+
+
+def test_overfitting_is_a_fall_after_a_good_beginning():
+    def curve(name, *values):
+        return {"learner": name, "warm": 9, "history": [{"test_p@1": value} for value in values]}
+
+    falling = [curve("fully-supervised", 0.5, 0.5), curve("leml", 0.55, 0.4), curve("one-class", 0.6, 0.3)]
+    claim = claims.overfitting(falling, 9)
+    assert claim.verdict == "holds"
+    assert "leml 0.550 after epoch 1, 0.400 after 2" in claim.evidence
+    steady = [falling[0], curve("leml", 0.4, 0.55), curve("one-class", 0.3, 0.2)]  # rising; never as good as FS
+    assert claims.overfitting(steady, 9).verdict == "does not hold"
+    assert claims.overfitting(falling[:2], 9).verdict == "not measured"
+
+
+def test_recovery_is_held_against_both_bars():
+    def recovered(loss):
+        result = {"learner": "pseudo-label", "warm": 9, "recovery_f1_loss": loss, "unknown_share": 0.5}
+        return claims.recovers([result], "pseudo-label", 9)
+
+    assert claims.bars(0.5) == (pytest.approx(1 / 3), 0.5)
+    assert recovered(0.2).verdict == "holds"
+    assert recovered(0.4).verdict == "holds in part"
+    assert recovered(0.6).verdict == "does not hold"
+
+
+def test_correlation_says_its_coefficient():
+    claim = claims.correlation([(0.1, 0.2), (0.2, 0.4), (0.3, 0.6)])
+    assert (claim.verdict, claim.evidence) == ("holds", "r = 1.00, by ranks 1.00, over 3 epochs of all seeds")
+    assert claims.correlation([(0.1, 0.6), (0.2, 0.4), (0.3, 0.2)]).verdict == "does not hold"
+    assert claims.correlation([(0.1, 0.6)]).verdict == "not measured"
+    assert claims.correlation([(0.1, 0.6)] * 5).verdict == "not measured"  # nothing varies
+
+
+def test_asking_needs_look_ahead_above_uncertainty_above_chance():
+    def asked(**areas):
+        return [
+            {"strategy": name.replace("_", "-"), **{f"auc_{metric}": area for metric in claims.METRICS}}
+            for name, area in areas.items()
+        ]
+
+    assert claims.asking_order(asked(random=0.1, uncertainty=0.2, look_ahead=0.3), "refine").verdict == "holds"
+    assert claims.asking_order(asked(random=0.2, uncertainty=0.1, look_ahead=0.3), "refine").verdict == "holds in part"
+    assert claims.asking_order(asked(random=0.3, uncertainty=0.2, look_ahead=0.1), "refine").verdict == "does not hold"
+    assert claims.asking_order(asked(random=0.3), "refine").verdict == "not measured"
