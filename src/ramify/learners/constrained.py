@@ -30,8 +30,8 @@ class Constrained(NetLearner):
     """A net with a logit for every concept, trained through the largest logit at or below each."""
 
     name: ClassVar[str] = "c-hmcnn"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
 
     def _n_outputs(self) -> int:
         return len(self.taxonomy_)

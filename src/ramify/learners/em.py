@@ -42,8 +42,8 @@ class EntropyMaximisation(GuessingLearner):
     """A net that is to be undecided about unknown entries, but for those that look least probable."""
 
     name: ClassVar[str] = "em"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     entropy_weight: float = 0.1
     """The weight of an unknown entry's entropy, the paper's alpha."""
     negative_weight: float = 0.2

@@ -30,8 +30,8 @@ class Hill(NetLearner):
     """A net that takes unknown entries for irrelevant, the less so the more probable they are."""
 
     name: ClassVar[str] = "hill"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     crest: float = 1.0
     """The probability at which the loss of an unknown entry is largest, two thirds of the paper's lambda. What is above
     it is drawn upwards."""
@@ -52,8 +52,8 @@ class SPLC(NetLearner):
     """A net that takes unknown entries for irrelevant, and for relevant once they are probable enough."""
 
     name: ClassVar[str] = "splc"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     threshold: float = 0.6
     """Unknown entries above this probability count as relevant, from the second epoch on; the paper's tau."""
     search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "threshold": Between(0.2, 0.95)}

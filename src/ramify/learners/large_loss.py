@@ -39,8 +39,8 @@ class LargeLoss(GuessingLearner):
     """A net that takes unknown entries for irrelevant, and does not believe it where its loss is large."""
 
     name: ClassVar[str] = "large-loss"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     correction: str = "reject"
     """What becomes of large losses: "reject" leaves them out (LL-R), "temporary" takes the entries for relevant in this
     step (LL-Ct), "permanent" from now on (LL-Cp)."""

@@ -42,8 +42,8 @@ class ROLE(GuessingLearner):
     """A net and an estimate for every unknown entry, each taught by the other, both held to the expected count."""
 
     name: ClassVar[str] = "role"
-    warm_weight: float = 5.0
-    """The weight of the answered items' loss beside that of a mini-batch."""
+    warm_weight: float | None = 5.0
+    """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     count_weight: float = 1.0
     """The weight of the regulariser: how far the number of relevant concepts may be from the warm set's."""
     estimate_lr: float = 1.0
