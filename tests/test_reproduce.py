@@ -129,6 +129,10 @@ def test_what_was_finished_before_an_interrupt_is_reported_and_kept(data, tmp_pa
     monkeypatch.setattr(compare, "run_cell", lambda *given: computed.append(given[1]) or run_cell(*given))
     run(data, tmp_path / "out", **few)
     assert len(computed) - before == 2 * 2  # the curves
+    before = len(computed)
+    run(data, tmp_path / "out", **{**few, "epochs": 2})  # other settings: all anew, also what was asked
+    assert len(computed) - before == 2 * 3 * 2
+    assert len(list((tmp_path / "out" / "ours").glob("asking-pseudo-label-*"))) == 2
 
 
 def test_the_curves_are_of_test_and_nothing_stops_them(data, tmp_path):

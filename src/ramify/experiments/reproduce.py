@@ -19,6 +19,7 @@ from ramify.errors import RamifyError
 from ramify.experiments import common, compare, simulate, tuning
 from ramify.experiments.tracking import Run, asking_run, cell_run
 from ramify.learners import LEARNERS, LEML
+from ramify.learners.base import fingerprint
 from ramify.strategies import STRATEGIES
 
 LITERAL, OURS = "pseudo-label-literal", "pseudo-label"
@@ -221,7 +222,7 @@ def _fill(
         what, total = f"{name}: asking with {learner}", len(asking.runs) * asking.rounds
         results = simulate.simulate(
             asking,
-            folder / f"asking-{learner}",
+            folder / _asking_folder(asking),
             resume=True,
             how=how,
             memory=memory,
@@ -275,6 +276,13 @@ def _measured(drawn: Benchmark) -> tuple[float, float]:
     trained = time.perf_counter()
     learner.predict_proba(few.features)
     return (trained - begin) / batches, (time.perf_counter() - trained) / len(few)
+
+
+def _asking_folder(asking: simulate.Plan) -> str:
+    """A folder for what is asked with these settings: with others, such as those of more trials, it is another run."""
+    learner = common.make_learner(asking.learner, asking.warm, 0, asking.conditions, Path())
+    settings = sorted(learner.get_params(deep=False).items(), key=str)
+    return f"asking-{asking.learner}-{fingerprint(repr((settings, asking.batch, asking.warm)))[:8]}"
 
 
 def _asking(planned: Plan, learner: str, conditions: common.Conditions) -> simulate.Plan:

@@ -86,7 +86,7 @@ def tune(
     identity = fingerprint(data.features, data.labels, data.split, warm, repr(conditions.as_json()))
     source = for_workers(source, conditions.exhaustive, out)
     todo = [name for name in learners if search_space(name, conditions) and conditions.early_stopping]
-    paths = {name: out / f"{name.replace(':', '.')}-{identity}.jsonl" for name in todo}
+    paths = {name: out / _file(name, warm, conditions, identity) for name in todo}
     work = partial(_tune_one, source, warm, trials, paths, conditions)
     with regularly(lambda: report(sum(_finished(*item) for item in paths.items()), trials * len(todo))):
         return engine.run(work, todo, how)
@@ -104,6 +104,12 @@ def tuned(conditions: Conditions, chosen: Sequence[Chosen]) -> Conditions:
 
 
 # -- inside ------------------------------------------------------------------------------------------------------------
+
+
+def _file(name: str, warm: int, conditions: Conditions, data: str) -> str:
+    """Where the trials of a learner are kept: of other data, or of a learner that is otherwise set, elsewhere."""
+    own = make_learner(name, warm, SEED, conditions, Path()).get_params(deep=False)
+    return f"{name.replace(':', '.')}-{fingerprint(data, repr(sorted(own.items(), key=str)))[:16]}.jsonl"
 
 
 def _tune_one(
