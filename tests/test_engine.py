@@ -27,10 +27,10 @@ def test_results_come_in_the_order_of_the_tasks(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_progress_counts_every_result(engine):
+def test_every_result_arrives_in_this_process(engine):
     seen = []
-    run(square, range(5), engine, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 5) for done in range(1, 6)]
+    run(square, range(5), engine, arrived=seen.append)
+    assert seen == [0, 1, 4, 9, 16]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

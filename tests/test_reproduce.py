@@ -172,7 +172,7 @@ def test_the_papers_numbers_are_its_own():
         (["--printed", "nus"], "the paper prints no numbers of 'nus': choose 'coco' or 'mirflickr'"),
         (["--strategies", "magic"], "there is no strategy 'magic': choose among random"),
         (["--learners", "magic"], "there is no learner 'magic': choose among fully-supervised"),
-        (["--tune", "-1"], "0 trials: give at least 1"),
+        (["--tune", "-1"], "-1 trials: give 0 or more"),
         (["--track", "magic:x"], "--track takes tensorboard:DIR or mlflow:URI, not 'magic:x'"),
     ],
 )

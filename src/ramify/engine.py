@@ -20,18 +20,16 @@ def run(
     function: Callable[[Task], Result],
     tasks: Iterable[Task],
     engine: str = "processes",
-    progress: Callable[[int, int], None] | None = None,
     arrived: Callable[[Result], None] = lambda result: None,
 ) -> list[Result]:
     """The function's result for each task, in the order of the tasks.
 
-    ``progress`` is told, in this process, how many results have arrived and how many there will be; ``arrived`` gets
-    each of them.
+    ``arrived`` gets each result, in this process, as soon as it and all before it are there.
 
-    >>> run(abs, [-2, 1, -3], engine="serial", progress=lambda done, of: print(f"{done}/{of}"))
-    1/3
-    2/3
-    3/3
+    >>> run(abs, [-2, 1, -3], engine="serial", arrived=print)
+    2
+    1
+    3
     [2, 1, 3]
     """
     if engine not in ENGINES:
@@ -40,8 +38,6 @@ def run(
     for result in map(function, tasks) if engine == "serial" else _in_processes(function, tasks):
         results.append(result)
         arrived(result)
-        if progress is not None:
-            progress(len(results), len(tasks))
     return results
 
 

@@ -88,10 +88,12 @@ def compare(
     how: str = "processes",
     memory: Path | None = None,
     report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
+    arrived: Callable[[dict[str, Any]], None] = lambda result: None,
 ) -> list[dict[str, Any]]:
     """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results.
 
-    Coarse stages are kept in the folder ``memory``, by default one in ``out``.
+    ``report`` gets all results that are there whenever there is one more, ``arrived`` each of them once. Coarse stages
+    are kept in the folder ``memory``, by default one in ``out``.
     """
     check_folder(out)
     memory = memory or out / "memory"
@@ -102,16 +104,25 @@ def compare(
     out.mkdir(parents=True, exist_ok=True)
     source = for_workers(source, conditions.exhaustive, out)
 
+    found = {cell.file: result for cell in cells if (result := _kept(out, cell, conditions, settings))}
+
     def finished() -> list[dict[str, Any]]:
-        return [result for cell in cells if (result := _kept(out, cell, conditions, settings))]
+        return [{**found[cell.file], "ratio": cell.ratio} for cell in cells if cell.file in found]
+
+    def arrive(result: tuple[str, dict[str, Any]]) -> None:
+        found[result[0]] = result[1]
+        arrived(result[1])
+        report(finished())
 
     report(finished())
-    todo = {cell.file: cell for cell in cells if _kept(out, cell, conditions, settings) is None}  # two may be one size
+    for result in finished():
+        arrived(result)
+    todo = {cell.file: cell for cell in cells if cell.file not in found}  # two ratios may be one size
     for name in dict.fromkeys(cell.learner for cell in todo.values()):
         seeds = sorted({cell.seed for cell in todo.values() if cell.learner == name})
         prepare(name, source, conditions, memory, seeds, how)
     work = partial(_run_and_keep, source, conditions, out, memory, settings)
-    engine.run(work, list(todo.values()), how, lambda *_: report(finished()))
+    engine.run(work, list(todo.values()), how, arrived=arrive)
     return finished()
 
 
@@ -195,7 +206,8 @@ def _kept(out: Path, cell: Cell, conditions: Conditions, settings: dict[str, Any
     except (OSError, ValueError):
         return None
     same = kept["settings"] == _all_settings(cell, conditions, settings)
-    return {**kept["result"], "ratio": cell.ratio} if same else None
+    result: dict[str, Any] = kept["result"]
+    return result if same else None
 
 
 def _all_settings(cell: Cell, conditions: Conditions, settings: dict[str, Any]) -> dict[str, Any]:
@@ -211,9 +223,10 @@ def _all_settings(cell: Cell, conditions: Conditions, settings: dict[str, Any]) 
 
 def _run_and_keep(
     source: str, conditions: Conditions, out: Path, memory: Path, settings: dict[str, Any], cell: Cell
-) -> None:
+) -> tuple[str, dict[str, Any]]:
     drawn = benchmark(data_of(source, conditions.exhaustive), warm=cell.warm, seed=cell.seed)
     result = run_cell(drawn, cell, conditions, memory)
     (out / "cells").mkdir(exist_ok=True)
     with whole_file(out / "cells" / cell.file) as draft:
         draft.write_text(json.dumps({"settings": _all_settings(cell, conditions, settings), "result": result}))
+    return cell.file, result

@@ -29,7 +29,7 @@ IN_CURVES = ("fully-supervised", "leml", "one-class", LITERAL, OURS, "pseudo-lab
 ASKED = {"ours": (OURS, "refine"), "paper": (LITERAL,)}
 """Who learns from the answers in Table 3, in each setting."""
 MANY, BATCHES = 50_000, (1000, 100)  # the paper asks 1000 questions a round on COCO and 100 on MirFlickr
-USUAL_EPOCHS, USUAL_COST = 7, 1.6  # of a fit that stops early, and of a learner's step beside a plain one: to estimate
+USUAL_STEPS, USUAL_COST = 900, 1.6  # of a fit that stops early, and of a learner's step beside a plain one: to estimate
 
 Report = Callable[[str, int, int], None]
 
@@ -109,7 +109,9 @@ def plan(
     for setting in settings:
         if setting not in common.SETTINGS:
             raise RamifyError(f"there is no setting {setting!r}: choose among {', '.join(common.SETTINGS)}")
-    for what, number in (("trials", trials + 1), ("epochs of curves", curve_epochs), ("settings", len(settings))):
+    if trials < 0:
+        raise RamifyError(f"{trials} trials: give 0 or more")
+    for what, number in (("epochs of curves", curve_epochs), ("settings", len(settings))):
         if number < 1:
             raise RamifyError(f"{number} {what}: give at least 1")
     learners = tuple(learners or default_learners())
@@ -203,13 +205,15 @@ def _fill(
         on_part()
 
     def compute(part: str, cells: list[compare.Cell], conditions: common.Conditions) -> list[dict[str, Any]]:
-        def finished(results: list[dict[str, Any]]) -> None:
-            report(f"{name}: {part}", len(results), len(cells))
-            for result in results:
-                tell(cell_run(planned.name, result, conditions, name, part))
-
         return compare.compare(
-            planned.source, cells, folder / part, conditions, how=how, memory=memory, report=finished
+            planned.source,
+            cells,
+            folder / part,
+            conditions,
+            how=how,
+            memory=memory,
+            report=lambda results: report(f"{name}: {part}", len(results), len(cells)),
+            arrived=lambda result: tell(cell_run(planned.name, result, conditions, name, part)),
         )
 
     found.results = compute("table", cells, conditions)
@@ -249,7 +253,7 @@ def estimate(planned: Plan, cores: int) -> float:
     drawn = benchmark(data, ratio=sorted(planned.ratios)[len(planned.ratios) // 2])
     step, forward = _measured(drawn)
     steps = max(LEML().shortest_epoch, len(drawn.pool) // LEML().batch_size)
-    fit = step * USUAL_COST * steps * (planned.epochs or USUAL_EPOCHS)
+    fit = step * USUAL_COST * min(USUAL_STEPS, steps * (planned.epochs or LEML().epochs))
     tuned = sum(bool(tuning.search_space(name, common.OURS)) for name in planned.learners) * planned.trials
     drawn_curves = sum(name in IN_CURVES for name in planned.learners) * planned.seeds * planned.curve_epochs
     runs = len(planned.strategies) * planned.seeds

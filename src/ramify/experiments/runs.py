@@ -115,12 +115,15 @@ def run_comparison(
         )
         conditions = tuning.tuned(conditions, chosen)
 
-    def finished(results: list[dict[str, Any]]) -> None:
-        report(results, len(cells))
-        for result in results:
-            tell(cell_run(data, result, conditions))
-
-    results = comparing.compare(source, cells, out, conditions, how=how, report=finished)
+    results = comparing.compare(
+        source,
+        cells,
+        out,
+        conditions,
+        how=how,
+        report=lambda results: report(results, len(cells)),
+        arrived=lambda result: tell(cell_run(data, result, conditions)),
+    )
     table = out / "table.md"
     texts = [tables.as_markdown(*tables.comparison(comparing.summary(results)))]
     texts += [tables.as_markdown(*tables.tuned(chosen))] if chosen else []
