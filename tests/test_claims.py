@@ -3,6 +3,7 @@
 import pytest
 
 from ramify.experiments import claims
+from ramify.experiments.printed import PRINTED
 
 
 def rows(**values):
@@ -33,6 +34,9 @@ def test_supervised_ahead_counts_both_rivals():
     )
     assert claim.verdict == "holds"
     assert claim.evidence == "ahead of leml in 2 of 3 cells, ahead of one-class in 3 of 3 cells"
+    behind = rows(fully_supervised=(0.5, 0.4, 0.3), leml=(0.6, 0.5, 0.4), one_class=(0.4, 0.3, 0.2))
+    assert claims.supervised_ahead(behind).verdict == "holds in part"  # of LEML it is not
+    assert claims.supervised_ahead(behind[:2]).verdict == "not measured"
 
 
 def test_overfitting_is_a_fall_after_a_good_beginning():
@@ -43,6 +47,10 @@ def test_overfitting_is_a_fall_after_a_good_beginning():
     claim = claims.overfitting(falling, 9)
     assert claim.verdict == "holds"
     assert "leml 0.550 after epoch 1, 0.400 after 2" in claim.evidence
+    all_fall = [curve("fully-supervised", 0.6, 0.2), *falling[1:]]  # not peculiar to them
+    assert claims.overfitting(all_fall, 9).verdict == "does not hold"
+    late = [falling[0], curve("leml", 0.4, 0.5, 0.6, 0.5), falling[2]]  # not soon
+    assert claims.overfitting(late, 9).verdict == "holds in part"
     steady = [falling[0], curve("leml", 0.4, 0.55), curve("one-class", 0.3, 0.2)]  # rising; never as good as FS
     assert claims.overfitting(steady, 9).verdict == "does not hold"
     assert claims.overfitting(falling[:2], 9).verdict == "not measured"
@@ -50,7 +58,8 @@ def test_overfitting_is_a_fall_after_a_good_beginning():
 
 def test_recovery_is_held_against_both_bars():
     def recovered(loss):
-        result = {"learner": "pseudo-label", "warm": 9, "recovery_f1_loss": loss, "unknown_share": 0.5}
+        history = [{"recovery_f1_loss": 0.1}, {"recovery_f1_loss": loss}]
+        result = {"learner": "pseudo-label", "warm": 9, "history": history, "unknown_share": 0.5}
         return claims.recovers([result], "pseudo-label", 9)
 
     assert claims.bars(0.5) == (pytest.approx(1 / 3), 0.5)
@@ -67,6 +76,15 @@ def test_correlation_says_its_coefficient():
     assert claims.correlation([(0.1, 0.6)] * 5).verdict == "not measured"  # nothing varies
 
 
+def test_the_papers_own_table_3_holds():
+    for numbers in PRINTED.values():
+        own = [
+            {"strategy": name, **{f"auc_{metric}": numbers.area(name, metric) for metric in claims.METRICS}}
+            for name in ("random", "uncertainty", "look-ahead")
+        ]
+        assert claims.asking_order(own, "pseudo-label").verdict == "holds"
+
+
 def test_asking_needs_look_ahead_above_uncertainty_above_chance():
     def asked(**areas):
         return [
@@ -76,5 +94,6 @@ def test_asking_needs_look_ahead_above_uncertainty_above_chance():
 
     assert claims.asking_order(asked(random=0.1, uncertainty=0.2, look_ahead=0.3), "refine").verdict == "holds"
     assert claims.asking_order(asked(random=0.2, uncertainty=0.1, look_ahead=0.3), "refine").verdict == "holds in part"
+    assert claims.asking_order(asked(random=0.2, uncertainty=0.3), "refine").verdict == "not measured"
     assert claims.asking_order(asked(random=0.3, uncertainty=0.2, look_ahead=0.1), "refine").verdict == "does not hold"
     assert claims.asking_order(asked(random=0.3), "refine").verdict == "not measured"

@@ -103,7 +103,7 @@ def test_what_is_there_is_not_computed_again_and_a_full_disk_loses_nothing(data,
         out = disk / "out"
         shutil.copytree(finished, out, ignore=shutil.ignore_patterns("report.*", "figures", "tables.tex"))
         filling = fill(disk)
-        with pytest.raises(RamifyError, match=r"the disk is full; what was computed is kept: make room and try again$"):
+        with pytest.raises(RamifyError, match=r"the disk is full; .*: make room and try again$"):
             run(data, out)
         filling.unlink()
         assert run(data, out)[1].read_text(encoding="utf-8") == before
@@ -129,6 +129,12 @@ def test_what_was_finished_before_an_interrupt_is_reported_and_kept(data, tmp_pa
     monkeypatch.setattr(compare, "run_cell", lambda *given: computed.append(given[1]) or run_cell(*given))
     run(data, tmp_path / "out", **few)
     assert len(computed) - before == 2 * 2  # the curves
+    text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(compare, "run_cell", interrupted)
+    with pytest.raises(KeyboardInterrupt):  # all anew, and less than there was: the earlier report stays
+        run(data, tmp_path / "out", **{**few, "epochs": 3, "curve_epochs": 3})
+    assert (tmp_path / "out" / "report.md").read_text(encoding="utf-8") == text
+    monkeypatch.setattr(compare, "run_cell", lambda *given: computed.append(given[1]) or run_cell(*given))
     before = len(computed)
     run(data, tmp_path / "out", **{**few, "epochs": 2})  # other settings: all anew, also what was asked
     assert len(computed) - before == 2 * 3 * 2
@@ -167,7 +173,7 @@ def test_the_papers_numbers_are_its_own():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--ratios", "-12"], "the ratio -12 leaves no warm item: take a larger one, or --warm 0 if you mean it"),
+        (["--ratios", "-12"], "the ratio -12 leaves no warm item of 120: give larger ones (--ratios)"),
         (["--settings", "mine"], "there is no setting 'mine': choose among ours, paper"),
         (["--printed", "nus"], "the paper prints no numbers of 'nus': choose 'coco' or 'mirflickr'"),
         (["--strategies", "magic"], "there is no strategy 'magic': choose among random"),

@@ -71,9 +71,12 @@ def test_trials_are_found_again_and_more_can_be_added(scenes_folder, tmp_path, m
     assert whole == tune(5), "in two sittings the same is tried as in one"
 
 
-def test_what_the_paper_fixes_is_not_tuned():
+def test_what_the_paper_fixes_is_not_tuned(tmp_path):
     assert set(tuning.search_space("leml", OURS)) == {"lr", "warm_weight"}
     assert set(tuning.search_space("leml", PAPERS)) == {"lr"}
+    assert common.make_learner("one-class", 8, 0, PAPERS, tmp_path).average == 0.0
+    assert common.make_learner("pseudo-label-averaged", 8, 0, PAPERS, tmp_path).average == 0.98
+    assert common.make_learner("refine", 8, 0, PAPERS, tmp_path).average == 0.98
     assert set(tuning.search_space("pseudo-label-literal", PAPERS)) == {"lr", "alpha"}
     assert tuning.search_space("refine", OURS) == {}
 
@@ -113,6 +116,23 @@ def test_a_trial_that_was_cut_off_is_run_again(scenes_folder, tmp_path, monkeypa
     assert (best.trials, best.failures) == (4, ())
     assert len(tried) == 5
     assert tried[3] == tried[2]
+
+
+def test_the_learner_as_it_is_is_told_also_when_its_trial_was_cut_off(scenes_folder, tmp_path, monkeypatch):
+    fit, tried = LEML.fit, []
+
+    def cut_off(self, *given, **more):
+        tried.append(self.lr)
+        if len(tried) == 1:
+            raise KeyboardInterrupt
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(LEML, "fit", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        tuning.tune(scenes_folder, ["leml"], 8, 2, tmp_path / "trials", how="serial")
+    (best,) = tuning.tune(scenes_folder, ["leml"], 8, 2, tmp_path / "trials", how="serial")
+    assert tried[:2] == [LEML().lr] * 2
+    assert best.untuned is not None
 
 
 def test_cells_are_computed_with_what_was_chosen(scenes_folder, tmp_path):

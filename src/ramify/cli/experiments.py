@@ -180,18 +180,25 @@ def simulate(
 @app.command(rich_help_panel=EXPERIMENTS)
 def reproduce(
     path: Source,
-    quick: Annotated[bool, typer.Option("--quick", help="A smoke run of minutes: a little of everything.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smoke run of minutes: less of everything not given.")
+    ] = False,
     printed: Annotated[
         str | None, typer.Option(help="The data are the paper's: show its numbers of coco or mirflickr beside.")
     ] = None,
-    learners: Annotated[str | None, typer.Option(help="Of the table; all by default.", show_default=False)] = None,
-    ratios: Annotated[str, typer.Option(help="Sizes of the warm set as log2(M / (M + N)).")] = "-10,-9,-8,-7,-6",
-    seeds: Annotated[int, typer.Option(help="Runs of everything.")] = 10,
-    tune: Annotated[int, typer.Option(help="Trials of each learner's settings; 0 takes their own.")] = 20,
-    strategies: Annotated[str | None, typer.Option(help="Of Table 3; all by default.", show_default=False)] = None,
+    learners: Annotated[str | None, typer.Option(help="Of the table.", show_default="all")] = None,
+    ratios: Annotated[
+        str | None,
+        typer.Option(help="Sizes of the warm set as log2(M / (M + N)).", show_default="-10,-9,-8,-7,-6"),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Runs of everything.", show_default="10")] = None,
+    tune: Annotated[
+        int | None, typer.Option(help="Trials of each learner's settings; 0 takes their own.", show_default="20")
+    ] = None,
+    strategies: Annotated[str | None, typer.Option(help="Of Table 3.", show_default="all")] = None,
     batch: Annotated[int | None, typer.Option(help="Questions in a round.", show_default="the paper's")] = None,
-    rounds: Annotated[int, typer.Option(help="Rounds of asking.")] = 30,
-    curve_epochs: Annotated[int, typer.Option(help="Epochs of learning curves.")] = 30,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of asking.", show_default="30")] = None,
+    curve_epochs: Annotated[int | None, typer.Option(help="Epochs of learning curves.", show_default="30")] = None,
     settings: Annotated[str, typer.Option(help="ours, paper, or both.")] = "ours,paper",
     out: Annotated[Path | None, typer.Option(help="Where everything is kept and found again; also the report.")] = None,
     engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
@@ -214,7 +221,7 @@ def reproduce(
             quick=quick,
             printed=printed,
             learners=_names(learners) if learners else None,
-            ratios=_numbers(ratios, "--ratios"),
+            ratios=_numbers(ratios, "--ratios") if ratios else None,
             seeds=seeds,
             trials=tune,
             strategies=_names(strategies) if strategies else None,

@@ -14,6 +14,7 @@ from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.labels import Labels
 from ramify.learners import LEARNERS, Learner
+from ramify.metrics import precision_at_k
 from ramify.plugins import by_name
 from ramify.readers import read
 from ramify.readers.formats import path_of
@@ -43,6 +44,8 @@ class Conditions:
     """Whether children that the data declare exhaustive are taken to be so; the paper deduces irrelevance only."""
     exact_weights: bool = False
     """Whether every known entry counts alike, as the paper's objectives sum them."""
+    averaged: bool = True
+    """Whether nets predict by averaged weights, of which the paper does not speak; of pseudo-label its variants say."""
     epochs: int | None = None
     """Epochs of net-trained learners, not their own number."""
     early_stopping: bool = True
@@ -55,7 +58,7 @@ class Conditions:
         return {name: value for name, value in asdict(self).items() if name != "chosen"}
 
 
-OURS, PAPERS = Conditions(), Conditions(exhaustive=False, exact_weights=True)
+OURS, PAPERS = Conditions(), Conditions(exhaustive=False, exact_weights=True, averaged=False)
 SETTINGS = {"ours": OURS, "paper": PAPERS}
 """The two settings of every table: with all that is known used, and as the paper's text and equations have it."""
 
@@ -123,10 +126,13 @@ def fixed_settings(name: str, conditions: Conditions) -> dict[str, Any]:
     """The settings that a variant's name and the conditions say, and which therefore are not tuned.
 
     >>> fixed_settings("leml", PAPERS)
-    {'warm_weight': None}
+    {'warm_weight': None, 'average': 0.0}
     """
-    has = kind_of(name)().get_params(deep=False)
+    kind = kind_of(name)
+    has = kind().get_params(deep=False)
     settings: dict[str, Any] = {"warm_weight": None} if conditions.exact_weights and "warm_weight" in has else {}
+    if not conditions.averaged and "epochs" in has and kind.name != "pseudo-label":
+        settings["average"] = 0.0
     if conditions.epochs is not None and "epochs" in has:
         settings["epochs"] = conditions.epochs
     return settings | VARIANTS.get(name, (name, {}))[1]
@@ -151,6 +157,12 @@ def make_learner(name: str, n_warm: int, seed: int, conditions: Conditions, memo
 def labels_for(name: str, drawn: Benchmark) -> Labels:
     """What a learner may see of a draw: only the upper bound sees everything."""
     return drawn.answers if name == "all-labels" else drawn.train.labels
+
+
+def precisions(learner: Learner, part: Dataset) -> dict[str, float]:
+    """Precision@k on a part of the data, for each k of which there are enough fine concepts."""
+    truth, scores = part.labels.states(), learner.predict_proba(part.features)
+    return {f"p@{k}": precision_at_k(truth, scores, k) for k in (1, 3, 5) if k <= truth.shape[1]}
 
 
 def prepare(name: str, source: str, conditions: Conditions, memory: Path, seeds: Iterable[int], how: str) -> None:

@@ -23,6 +23,7 @@ from ramify.experiments.common import (
     kind_of,
     labels_for,
     make_learner,
+    precisions,
     prepare,
 )
 from ramify.files import whole_file
@@ -30,7 +31,6 @@ from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.base import fingerprint
 from ramify.learners.recovery import recovery
-from ramify.metrics import precision_at_k
 
 METRICS = ("p@1", "p@3", "p@5", "recovery_f1_loss", "seconds")
 
@@ -47,7 +47,8 @@ class Cell:
     @property
     def file(self) -> str:
         """The name of its file."""
-        return f"{self.learner.replace(':', '.')}-{self.warm}-{self.seed}.json"
+        size = "all" if self.learner == "all-labels" else self.warm  # it sees all labels, whatever the warm set
+        return f"{self.learner.replace(':', '.')}-{size}-{self.seed}.json"
 
 
 def plan(
@@ -107,7 +108,8 @@ def compare(
     found = {cell.file: result for cell in cells if (result := _kept(out, cell, conditions, settings))}
 
     def finished() -> list[dict[str, Any]]:
-        return [{**found[cell.file], "ratio": cell.ratio} for cell in cells if cell.file in found]
+        own = [(found[cell.file], {"ratio": cell.ratio, "warm": cell.warm}) for cell in cells if cell.file in found]
+        return [{**result, **size} for result, size in own]
 
     def arrive(result: tuple[str, dict[str, Any]]) -> None:
         found[result[0]] = result[1]
@@ -167,7 +169,7 @@ def run_cell(drawn: Benchmark, cell: Cell, conditions: Conditions, memory: Path)
         more = {"callbacks": [OnTest(drawn.test)]} if "epochs" in learner.get_params(deep=False) else {}
     learner.fit(drawn.train.features, labels, names=drawn.train.name_vectors, truth=drawn.answers, **more)
     seconds = time.perf_counter() - start
-    result |= dict.fromkeys(("p@1", "p@3", "p@5")) | on_test(learner, drawn.test)
+    result |= dict.fromkeys(("p@1", "p@3", "p@5")) | precisions(learner, drawn.test)
     result |= {"recovery_f1_loss": _recovery(learner, drawn, labels), "seconds": seconds}
     history = getattr(learner, "history_", [])  # of what is trained in epochs
     return result | {"history": history, "estimate": learner.estimate()}
@@ -181,13 +183,7 @@ class OnTest:
 
     def on_epoch_end(self, learner: Learner, record: dict[str, Any]) -> None:
         """Add what it reaches to the epoch's line of the history."""
-        record.update({f"test_{metric}": value for metric, value in on_test(learner, self.test).items()})
-
-
-def on_test(learner: Learner, test: Dataset) -> dict[str, float]:
-    """Precision@k, for each k of which there are enough fine concepts."""
-    truth, scores = test.labels.states(), learner.predict_proba(test.features)
-    return {f"p@{k}": precision_at_k(truth, scores, k) for k in (1, 3, 5) if k <= truth.shape[1]}
+        record.update({f"test_{metric}": value for metric, value in precisions(learner, self.test).items()})
 
 
 def _recovery(learner: Learner, drawn: Benchmark, labels: Labels) -> float | None:

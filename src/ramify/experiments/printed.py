@@ -22,8 +22,6 @@ class Printed:
 
     name: str
     """How the paper calls the data."""
-    batch: int
-    """Questions in a round of its active learning."""
     rows: tuple[tuple[float, ...], ...]
     """Tables 1 and 2: for each ratio P@1, P@3 and P@5, a number for each method."""
     areas: tuple[tuple[float, ...], ...]
@@ -53,7 +51,6 @@ class Printed:
 PRINTED = {
     "coco": Printed(
         "MS COCO",
-        1000,
         (
             (0.5959, 0.4689, 0.5515, 0.6633), (0.3406, 0.2499, 0.2593, 0.4024), (0.2487, 0.1785, 0.2203, 0.3083),
             (0.6527, 0.6566, 0.6105, 0.7217), (0.3822, 0.3890, 0.3477, 0.4391), (0.2802, 0.2883, 0.2615, 0.3227),
@@ -65,7 +62,6 @@ PRINTED = {
     ),
     "mirflickr": Printed(
         "MirFlickr",
-        100,
         (
             (0.6033, 0.4964, 0.5724, 0.8595), (0.5045, 0.3675, 0.4509, 0.6617), (0.4255, 0.3058, 0.4154, 0.5532),
             (0.6349, 0.5699, 0.5760, 0.8849), (0.5180, 0.4768, 0.4655, 0.6845), (0.4476, 0.4214, 0.4170, 0.5675),

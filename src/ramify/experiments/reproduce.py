@@ -29,6 +29,18 @@ IN_CURVES = ("fully-supervised", "leml", "one-class", LITERAL, OURS, "pseudo-lab
 ASKED = {"ours": (OURS, "refine"), "paper": (LITERAL,)}
 """Who learns from the answers in Table 3, in each setting."""
 MANY, BATCHES = 50_000, (1000, 100)  # the paper asks 1000 questions a round on COCO and 100 on MirFlickr
+QUICK: dict[str, Any] = {
+    "learners": ("fully-supervised", "leml", "one-class", LITERAL, OURS, "refine", "all-labels"),
+    "ratios": (-7, -6, -5),
+    "seeds": 2,
+    "trials": 2,
+    "strategies": ("random", "uncertainty", "look-ahead", "expected-gain"),
+    "batch": 20,
+    "rounds": 3,
+    "curve_epochs": 6,
+    "epochs": 2,
+}
+"""A smoke run: every part and both settings, with little of everything."""
 USUAL_STEPS, USUAL_COST = 900, 1.6  # of a fit that stops early, and of a learner's step beside a plain one: to estimate
 
 Report = Callable[[str, int, int], None]
@@ -71,12 +83,24 @@ class Findings:
     setting: str
     chosen: list[tuning.Chosen] = field(default_factory=list)
     """By tuning."""
-    results: list[dict[str, Any]] = field(default_factory=list)
-    """Cells of the table."""
-    curves: list[dict[str, Any]] = field(default_factory=list)
-    """Cells without early stopping."""
+    cells: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {"table": [], "curves": []})
+    """Of the table, and of the curves, without early stopping."""
     asking: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """Rows of simulations, by learner."""
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """Cells of the table."""
+        return self.cells["table"]
+
+    @property
+    def curves(self) -> list[dict[str, Any]]:
+        """Cells without early stopping."""
+        return self.cells["curves"]
+
+    def __len__(self) -> int:
+        """How many rows of results there are."""
+        return len(self.results) + len(self.curves) + sum(map(len, self.asking.values()))
 
 
 def default_learners() -> tuple[str, ...]:
@@ -115,8 +139,11 @@ def plan(
         if number < 1:
             raise RamifyError(f"{number} {what}: give at least 1")
     learners = tuple(learners or default_learners())
+    data = common.data_with_features(source, True)
+    for ratio in ratios:
+        if not len(benchmark(data, ratio=ratio).warm):
+            raise RamifyError(f"the ratio {ratio:g} leaves no warm item of {len(data)}: give larger ones (--ratios)")
     compare.plan(source, learners, ratios, True, seeds, True)
-    many = len(common.data_of(source, True)) >= MANY
     planned = Plan(
         source,
         learners,
@@ -124,7 +151,7 @@ def plan(
         seeds,
         trials,
         tuple(strategies or STRATEGIES),
-        batch or BATCHES[0 if many else 1],
+        batch or BATCHES[0 if len(data) >= MANY else 1],
         rounds,
         curve_epochs,
         epochs,
@@ -133,25 +160,8 @@ def plan(
     )
     for setting in settings:
         for learner in ASKED[setting]:
-            _asking(planned, learner, common.SETTINGS[setting])
+            _asking(planned, learner, common.SETTINGS[setting], warm=1)
     return planned
-
-
-def quick_plan(source: str, name: str | None = None) -> Plan:
-    """A smoke run: every part and both settings, with little of everything."""
-    return plan(
-        source,
-        name=name,
-        learners=("fully-supervised", "leml", "one-class", LITERAL, OURS, "refine", "all-labels"),
-        ratios=(-7, -6, -5),
-        seeds=2,
-        trials=2,
-        strategies=("random", "uncertainty", "look-ahead", "expected-gain"),
-        batch=20,
-        rounds=3,
-        curve_epochs=6,
-        epochs=2,
-    )
 
 
 def reproduce(
@@ -170,6 +180,7 @@ def reproduce(
     """
     common.check_folder(out)
     findings = [Findings(setting) for setting in planned.settings]
+    on_part(findings)
     for found in findings:
         _fill(found, planned, out, how, report, lambda: on_part(findings), tell)
     return findings
@@ -193,7 +204,7 @@ def _fill(
     if planned.trials:
         found.chosen = tuning.tune(
             planned.source,
-            planned.learners,
+            list(dict.fromkeys([*planned.learners, *ASKED[name]])),
             warm,
             planned.trials,
             folder / "trials",
@@ -204,25 +215,30 @@ def _fill(
         conditions = tuning.tuned(conditions, found.chosen)
         on_part()
 
-    def compute(part: str, cells: list[compare.Cell], conditions: common.Conditions) -> list[dict[str, Any]]:
-        return compare.compare(
+    def finished(part: str, total: int, results: list[dict[str, Any]]) -> None:
+        found.cells[part] = results
+        report(f"{name}: {part}", len(results), total)
+
+    def compute(part: str, cells: list[compare.Cell], conditions: common.Conditions) -> None:
+        compare.compare(
             planned.source,
             cells,
             folder / part,
             conditions,
             how=how,
             memory=memory,
-            report=lambda results: report(f"{name}: {part}", len(results), len(cells)),
+            report=partial(finished, part, len(cells)),
             arrived=lambda result: tell(cell_run(planned.name, result, conditions, name, part)),
         )
 
-    found.results = compute("table", cells, conditions)
+    compute("table", cells, conditions)
     on_part()
-    curves = [cell for cell in cells if cell.warm == warm and cell.learner in IN_CURVES]
-    found.curves = compute("curves", curves, replace(conditions, early_stopping=False, epochs=planned.curve_epochs))
+    drawn = {cell.file: cell for cell in cells if cell.warm == warm and cell.learner in IN_CURVES}
+    curves = list(drawn.values())  # two ratios may be one size
+    compute("curves", curves, replace(conditions, early_stopping=False, epochs=planned.curve_epochs))
     on_part()
     for learner in ASKED[name]:
-        asking = _asking(planned, learner, conditions)
+        asking = _asking(planned, learner, conditions, warm)
         what, total = f"{name}: asking with {learner}", len(asking.runs) * asking.rounds
         results = simulate.simulate(
             asking,
@@ -289,13 +305,13 @@ def _asking_folder(asking: simulate.Plan) -> str:
     return f"asking-{asking.learner}-{fingerprint(repr((settings, asking.batch, asking.warm)))[:8]}"
 
 
-def _asking(planned: Plan, learner: str, conditions: common.Conditions) -> simulate.Plan:
-    """Table 3, from the middle size of the warm set."""
+def _asking(planned: Plan, learner: str, conditions: common.Conditions, warm: int) -> simulate.Plan:
+    """Table 3, from a warm set of that size."""
     return simulate.plan(
         planned.source,
         planned.strategies,
         learner,
-        ratio=sorted(planned.ratios)[len(planned.ratios) // 2],
+        warm=warm,
         batch=planned.batch,
         rounds=planned.rounds,
         seeds=planned.seeds,

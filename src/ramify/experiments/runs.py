@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,33 +214,41 @@ def run_reproduction(
 ) -> list[Path]:
     """Repeat all of the paper's experiments on a data set and write the report; returns its files.
 
-    ``plan`` is what ``reproduce.plan`` takes; ``quick`` does without. ``printed`` names the data as the paper does
-    ("coco", "mirflickr"), where they are the paper's own. What ``out`` holds is not computed again. ``say`` hears at
-    the beginning how long it will take. ``track`` names where each result is written down too (``tracking.tracker``).
+    ``plan`` is what ``reproduce.plan`` takes; ``quick`` has other defaults for it. ``printed`` names the data as the
+    paper does ("coco", "mirflickr"), where they are the paper's own. What ``out`` holds is not computed again. ``say``
+    hears at the beginning how long it will take. ``track`` names where each result is written down too
+    (``tracking.tracker``).
     """
     numbers = None if printed is None else printing.printed(printed)
     tell = tracker(track).tell if track is not None else _nobody
     check_folder(out)
     name, source = Path(source).stem, for_workers(as_source(source, out, taxonomy, features), True, out)
-    planned = reproducing.quick_plan(source, name) if quick else reproducing.plan(source, name=name, **plan)
+    given = {key: value for key, value in plan.items() if value is not None}
+    planned = reproducing.plan(source, name=name, **{**(reproducing.QUICK if quick else {}), **given})
     cores = joblib.cpu_count() if how == "processes" else 1
     say(f"About {in_words(reproducing.estimate(planned, cores))} if nothing of it is in {out} yet (an estimate).")
     where = reporting.Circumstances(command, data_of(source, True), numbers)
     found: list[reproducing.Findings] = []
     written = time.monotonic()
 
+    def write() -> list[Path]:
+        return reporting.write_report(planned, found, where, out)
+
     def on_part(findings: list[reproducing.Findings]) -> None:
         nonlocal written
         found[:] = findings
-        if time.monotonic() - written > WRITE_EVERY:
-            reporting.write_report(planned, found, where, out)
+        if time.monotonic() - written > WRITE_EVERY and reporting.says_more(found, out):
+            write()
             written = time.monotonic()
 
     try:
         reproducing.reproduce(planned, out, how=how, report=report, on_part=on_part, tell=tell)
-    finally:  # also of what was finished before it was interrupted
-        files = reporting.write_report(planned, found, where, out)
-    return files
+    except BaseException:  # what was finished is reported, unless an earlier report says more
+        with suppress(RamifyError):
+            if reporting.says_more(found, out):
+                write()
+        raise
+    return write()
 
 
 def _nobody(run: Run) -> None:

@@ -5,12 +5,13 @@ best moment on the validation part; the first trial is the learner as it is. Tri
 one: what was interrupted goes on, and a trial that was killed is run again.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ramify import engine
 from ramify.data import Benchmark, benchmark
@@ -26,6 +27,7 @@ from ramify.experiments.common import (
     kind_of,
     labels_for,
     make_learner,
+    precisions,
     regularly,
 )
 from ramify.files import disk_troubles
@@ -33,6 +35,7 @@ from ramify.learners.base import fingerprint
 from ramify.learners.search import SearchSpace
 
 SEED = 0  # the draw that is tuned on
+UNTUNED, REASON = "as it is", "reason"  # what is noted of a trial: that it is the learner's own settings; why it failed
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def tune(
     data = data_with_features(source, conditions.exhaustive)
     identity = fingerprint(data.features, data.labels, data.split, warm, repr(conditions.as_json()))
     source = for_workers(source, conditions.exhaustive, out)
-    todo = [name for name in learners if search_space(name, conditions) and conditions.early_stopping]
+    todo = [name for name in learners if search_space(name, conditions)]
     paths = {name: out / _file(name, warm, conditions, identity) for name in todo}
     work = partial(_tune_one, source, warm, trials, paths, conditions)
     with regularly(lambda: report(sum(_finished(*item) for item in paths.items()), trials * len(todo))):
@@ -128,18 +131,19 @@ def _search(drawn: Benchmark, name: str, trials: int, path: Path, conditions: Co
     own = make_learner(name, len(drawn.warm), SEED, conditions, path.parent).get_params(deep=False)
     states = optuna.trial.TrialState
     for killed in study.get_trials(states=(states.RUNNING,)):
-        study.tell(killed.number, state=states.PRUNED)  # neither finished nor failed: it is run again
-        study.enqueue_trial(killed.params)
+        study.tell(killed.number, state=states.FAIL)  # without a reason of its own: it is run again, and counts then
+        study.enqueue_trial(killed.params, user_attrs=killed.user_attrs)
     if not study.trials:
-        study.enqueue_trial({key: own[key] for key, limits in space.items() if own[key] in limits})
+        as_it_is = {key: own[key] for key, limits in space.items() if own[key] in limits}
+        study.enqueue_trial(as_it_is, user_attrs={UNTUNED: True})
     while (done := _count(study)) < trials:
         study.sampler = optuna.samplers.TPESampler(seed=done)  # each trial follows from those before, however many runs
         trial = study.ask()
         parameters = {key: limits.suggest(trial, key) for key, limits in space.items()}
         try:
             value = _value(drawn, name, conditions, parameters, path.parent)
-        except (RamifyError, RuntimeError, FloatingPointError) as error:
-            trial.set_user_attr("reason", str(error))
+        except (RamifyError, RuntimeError) as error:
+            trial.set_user_attr(REASON, str(error))
             study.tell(trial, state=states.FAIL)
         else:
             study.tell(trial, value)
@@ -154,7 +158,8 @@ def _study(name: str, path: Path) -> Any:
 
 def _count(study: Any) -> int:
     """Finished trials, also those that failed for a reason of their own: the same budget for all."""
-    return sum(trial.state.name in ("COMPLETE", "FAIL") for trial in study.get_trials(deepcopy=False))
+    trials = study.get_trials(deepcopy=False)
+    return sum(trial.state.name == "COMPLETE" or REASON in trial.user_attrs for trial in trials)
 
 
 def _finished(name: str, path: Path) -> int:
@@ -164,27 +169,25 @@ def _finished(name: str, path: Path) -> int:
 def _chosen(name: str, study: Any) -> Chosen:
     states = _optuna().trial.TrialState
     complete = study.get_trials(states=(states.COMPLETE,))
-    failed = study.get_trials(states=(states.FAIL,))
+    failed = [trial for trial in study.get_trials(states=(states.FAIL,)) if REASON in trial.user_attrs]
     best = max(complete, key=lambda trial: trial.value, default=None)
-    first = next((trial.value for trial in complete if trial.number == 0), None)
+    first = next((trial.value for trial in complete if UNTUNED in trial.user_attrs), None)
     return Chosen(
         name,
         best.params if best else {},
         best.value if best else None,
         first,
         len(complete) + len(failed),
-        tuple(dict.fromkeys(trial.user_attrs.get("reason", "it was ended from outside") for trial in failed)),
+        tuple(dict.fromkeys(trial.user_attrs[REASON] for trial in failed)),
     )
 
 
 def _value(drawn: Benchmark, name: str, conditions: Conditions, parameters: Mapping[str, Any], memory: Path) -> float:
     """How good a learner with these settings becomes on the validation part."""
     learner = make_learner(name, len(drawn.warm), SEED, replace(conditions, chosen={name: parameters}), memory)
-    learner.fit(drawn.train.features, labels_for(name, drawn), validation=drawn.validation)
-    value = max(record["validation"] for record in learner.history_)
-    if not math.isfinite(value):
-        raise FloatingPointError("its predictions are not finite")
-    return float(value)
+    names = drawn.train.name_vectors
+    learner.fit(drawn.train.features, labels_for(name, drawn), names=names, validation=drawn.validation)
+    return float(np.mean(list(precisions(learner, drawn.validation).values())))
 
 
 def _optuna() -> Any:

@@ -20,6 +20,7 @@ class FullySupervised(NetLearner):
     """A net that learns from items with fine answers only; it ignores what coarse labels say of all others."""
 
     name: ClassVar[str] = "fully-supervised"
+    replays: ClassVar[bool] = False
     search_space: ClassVar[SearchSpace] = {"lr": NetLearner.search_space["lr"]}
 
     def can_begin(self, labels: Labels) -> bool:
@@ -39,9 +40,6 @@ class FullySupervised(NetLearner):
 
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
         return masked_bce(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
-
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        return x.new_zeros(())  # the batches are the answered items already
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

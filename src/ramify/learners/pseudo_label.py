@@ -9,7 +9,7 @@ from torch import Tensor
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners.guessing import GuessingLearner, UnknownEntries, Values
-from ramify.learners.search import Between, OneOf, SearchSpace
+from ramify.learners.search import Between, SearchSpace
 from ramify.learners.training import NetLearner
 from ramify.learners.warm import sibling_rates, warm_items
 from ramify.meta import bce, pseudo_label_gradient
@@ -33,11 +33,7 @@ class PseudoLabel(GuessingLearner):
     keeps whole concepts from flipping back and forth."""
     smoothing: float = 0.1
     """How far "smooth" moves."""
-    search_space: ClassVar[SearchSpace] = {
-        **NetLearner.search_space,
-        "alpha": Between(0.01, 10.0),
-        "assignment": OneOf(("sign", "smooth")),
-    }
+    search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "alpha": Between(0.01, 10.0)}
 
     def can_begin(self, labels: Labels) -> bool:
         """Whether some item is completely known."""

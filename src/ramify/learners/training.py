@@ -80,6 +80,8 @@ class NetLearner(Learner):
     """"adam" or "sgd"."""
     verbose: bool = False
     """Whether to show a progress bar."""
+    replays: ClassVar[bool] = True
+    """Whether answered items join every mini-batch; not where mini-batches are made of nothing else."""
     search_space: ClassVar[SearchSpace] = {"lr": Between(1e-4, 1e-2), "warm_weight": Between(0.1, 30.0)}
     """The learning rate, and how much the answered items count. Epochs are chosen by stopping early."""
     history_: list[dict[str, Any]] = field(init=False)
@@ -196,6 +198,8 @@ class NetLearner(Learner):
         self._weight = len(warm) / len(drawn_from) if self.warm_weight is None else self.warm_weight
         if self.warm_weight is None:
             partly = partly[:0]  # they are in the pool, and count there like all others
+        if not self.replays:
+            warm, partly = warm[:0], partly[:0]
         self._warm, self._partly = (Replayed.of(inputs, labels, items) for items in (warm, partly))
         steps = max(self.shortest_epoch, math.ceil(len(drawn_from) / self.batch_size))
         callbacks = list(callbacks)
