@@ -335,7 +335,7 @@ def test_status_loads_nothing_that_models_are_made_of(here):
         ("steps=abc", "the parameter steps cannot be 'abc': its default is 2000"),
         ("steps=-1", "the parameter steps cannot be -1: its default is 2000"),
         ("hidden=0", "the parameter hidden cannot be 0: its default is (512,)"),
-        ("lr=NaN", "the parameter lr cannot be nan: its default is 0.002"),
+        ("lr=NaN", "the parameter lr cannot be nan: its default is 0.001"),
         (
             "dropout=7",
             "refine cannot be trained with dropout=7 (dropout probability has to be between 0 and 1, but got 7)",

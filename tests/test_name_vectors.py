@@ -266,7 +266,7 @@ def test_compare_gives_them_to_learners_and_finds_old_results_of_those_that_do_n
 def test_one_cell_gets_the_names_of_its_data(tmp_path, monkeypatch):
     given = remember(monkeypatch, Refine)
     names = NameVectors(vectors(), shared=True)
-    comparing.run_cell(benchmark(data(names), warm=4), comparing.Cell("refine", 4, None, 0), None, tmp_path)
+    comparing.run_cell(benchmark(data(names), warm=4), comparing.Cell("refine", 4, None, 0), common.OURS, tmp_path)
     assert given == [names]
 
 

@@ -15,6 +15,7 @@ from ramify.checks.data import TAXONOMY, data
 from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.experiments import compare, simulate
+from ramify.experiments.common import Conditions
 from ramify.learners import learner_class
 from ramify.project.live.service import Service
 from ramify.strategies import STRATEGIES, strategy_class
@@ -66,7 +67,7 @@ def source(tmp_path):
 
 def test_it_is_compared(source, tmp_path):
     cells = compare.plan(source, [LEARNER, "fully-supervised"], [10], False, 1, True)
-    results = compare.compare(source, cells, tmp_path / "out", epochs=1, how="serial")
+    results = compare.compare(source, cells, tmp_path / "out", Conditions(epochs=1), how="serial")
     by_learner = {result["learner"]: result for result in results}
     assert 0 < by_learner[LEARNER]["p@1"] <= 1
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from browsers import expect, needs_browser, started_browser
+from browsers import expect, needs_browser
 from disks import fill, small_disk
 from ramify.errors import RamifyError
 from ramify.experiments import compare, reproduce
@@ -190,23 +190,23 @@ def test_a_mistake_is_one_sentence(data, tmp_path, arguments, message):
 
 
 @needs_browser
-def test_tables_are_sorted_by_a_click_on_a_heading(reproduced):
+def test_tables_are_sorted_by_a_click_on_a_heading(reproduced, browser):
     _, files, _, _ = reproduced
-    with started_browser() as browser:
-        page = browser.new_page()
-        troubles = []
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(files[0].as_uri())
-        table = page.locator("#table-1-2-learners-setting-ours table").first
-        heading = table.get_by_role("button", name="-3 P@1")
-        column = table.locator("tbody td:nth-child(5)")
-        for order, reverse in (("descending", True), ("ascending", False)):
-            heading.click()
-            expect(table.get_by_role("columnheader", name="-3 P@1")).to_have_attribute("aria-sort", order)
-            values = [float(text) for text in column.all_inner_texts()]
-            assert values == sorted(values, reverse=reverse)
-        table.get_by_role("button", name="learner").click()
-        names = table.locator("tbody td:nth-child(1)").all_inner_texts()
-        assert names == sorted(names)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        assert troubles == []
+    page = browser.new_page()
+    troubles = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(files[0].as_uri())
+    table = page.locator("#table-1-2-learners-setting-ours table").first
+    heading = table.get_by_role("button", name="-3 P@1")
+    column = table.locator("tbody td:nth-child(5)")
+    for order, reverse in (("descending", True), ("ascending", False)):
+        heading.click()
+        expect(table.get_by_role("columnheader", name="-3 P@1")).to_have_attribute("aria-sort", order)
+        values = [float(text) for text in column.all_inner_texts()]
+        assert values == sorted(values, reverse=reverse)
+    table.get_by_role("button", name="learner").click()
+    names = table.locator("tbody td:nth-child(1)").all_inner_texts()
+    assert names == sorted(names)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.close()
+    assert troubles == []

@@ -7,7 +7,6 @@ import pytest
 
 from ramify.data import Dataset
 from ramify.data.bundle import known_labels
-from ramify.engine import run as run_tasks
 from ramify.errors import RamifyError
 from ramify.experiments import common
 from ramify.experiments.runs import run_comparison, run_simulation
@@ -135,12 +134,6 @@ def test_a_run_without_a_curve_has_its_end():
     assert run.figures() == [("p_at_1", 0, 0.5), ("seconds", 0, 1.0)]
     assert run.digest == Run("x", {}, {"p@1": 0.5, "seconds": 1}, [], "epoch").digest
     assert run.digest != Run("x", {}, {"p@1": 0.6, "seconds": 1}, [], "epoch").digest
-
-
-def test_results_are_handed_over_as_they_arrive():
-    seen = []
-    assert run_tasks(abs, [-2, 1], "serial", lambda done, of: seen.append(done), seen.append) == [2, 1]
-    assert seen == [2, 1, 1, 2]
 
 
 # -- whole experiments -------------------------------------------------------------------------------------------------

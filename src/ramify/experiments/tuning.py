@@ -91,7 +91,10 @@ def tune(
     todo = [name for name in learners if search_space(name, conditions)]
     paths = {name: out / _file(name, warm, conditions, identity) for name in todo}
     work = partial(_tune_one, source, warm, trials, paths, conditions)
-    with regularly(lambda: report(sum(_finished(*item) for item in paths.items()), trials * len(todo))):
+    with (
+        disk_troubles(out, "the finished trials are kept"),
+        regularly(lambda: report(sum(_finished(*item) for item in paths.items()), trials * len(todo))),
+    ):
         return engine.run(work, todo, how)
 
 
@@ -121,8 +124,7 @@ def _tune_one(
     drawn = benchmark(data_of(source, conditions.exhaustive), warm=warm, seed=SEED)
     if not make_learner(name, warm, SEED, conditions, Path()).can_begin(labels_for(name, drawn)):
         return Chosen(name, {}, None, None, 0, ("it cannot begin with so few fine labels",))
-    with disk_troubles(paths[name].parent, f"the finished trials of {name} are kept"):
-        return _search(drawn, name, trials, paths[name], conditions)
+    return _search(drawn, name, trials, paths[name], conditions)
 
 
 def _search(drawn: Benchmark, name: str, trials: int, path: Path, conditions: Conditions) -> Chosen:
@@ -151,9 +153,12 @@ def _search(drawn: Benchmark, name: str, trials: int, path: Path, conditions: Co
 
 
 def _study(name: str, path: Path) -> Any:
-    optuna = _optuna()
-    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
-    return optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
+    return _optuna().create_study(storage=_storage(path), study_name=name, direction="maximize", load_if_exists=True)
+
+
+def _storage(path: Path) -> Any:
+    storages = _optuna().storages
+    return storages.JournalStorage(storages.journal.JournalFileBackend(str(path)))
 
 
 def _count(study: Any) -> int:
@@ -163,7 +168,13 @@ def _count(study: Any) -> int:
 
 
 def _finished(name: str, path: Path) -> int:
-    return _count(_study(name, path)) if path.exists() else 0
+    """How many trials are on disk; only read, as a worker may be writing."""
+    if not path.exists():
+        return 0
+    try:
+        return _count(_optuna().load_study(study_name=name, storage=_storage(path)))
+    except KeyError:  # the file is there, the study is about to be
+        return 0
 
 
 def _chosen(name: str, study: Any) -> Chosen:
