@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from ramify.data import Dataset
+from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import PseudoLabel
 from ramify.learners.scaling import Scaler
@@ -132,6 +133,32 @@ def test_pseudo_labels_begin_anew_after_more_answers_where_that_is_asked_for():
     known.record(int(learner.pseudo_labels_[0][0]), int(learner.pseudo_labels_[1][0]), 1, "annotated")
     learner.partial_fit(features, known, epochs=0)
     assert len(set(learner.pseudo_labels_[2].tolist()) - {0.0, 1.0}) == 2  # the siblings' rates, as at the beginning
+
+
+@pytest.mark.parametrize(("fixed", "judges"), [(True, [0]), (False, [0, 1])])
+def test_answers_leave_the_warm_set_of_algorithm_2_as_it_was(fixed, judges):
+    features, truth = np.arange(4.0).reshape(4, 1), [[1, 0], [0, 1], [1, 1], [1, 0]]
+    known = Labels(TAXONOMY, np.ones((4, 1), int))
+    for item, source in enumerate(["imported", "annotated"]):
+        known.record([item, item], ["a", "b"], truth[item], source)
+    drawn = set()
+
+    class Watch(PseudoLabel):
+        """Remembers which items were in a mini-batch."""
+
+        def _loss(self, items, x, labels):
+            drawn.update(items.tolist())
+            return super()._loss(items, x, labels)
+
+    learner = Watch(hidden=(8,), epochs=1, random_state=0, fixed_warm_set=fixed, batch_size=1).fit(features, known)
+    assert learner._warm.states[:, :2].tolist() == [truth[item] for item in judges]
+    assert drawn == {0, 1, 2, 3} - set(judges)
+
+
+def test_without_imported_items_a_fixed_warm_set_is_empty():
+    features, known, _ = known_items(20)
+    with pytest.raises(RamifyError, match="there is none"):
+        PseudoLabel(fixed_warm_set=True).fit(features, known)
 
 
 def test_after_stopping_early_the_pseudo_labels_are_those_of_the_net_that_predicts(tmp_path):

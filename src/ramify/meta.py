@@ -12,7 +12,7 @@ so the derivative of the warm set's loss V after it (Eq. grad_dir) is exactly
 one Jacobian-vector product of the batch's logits along v, for all entries at once, with no second-order graph.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -51,16 +51,18 @@ def pseudo_label_gradient(
     y_warm: Tensor,
     alpha: float,
     method: Literal["auto", "gram", "jvp", "double-backward"] = "auto",
+    activations: list[Tensor] | None = None,
 ) -> Tensor:
     """The derivative of the warm loss after one virtual step, by the label of every entry of the batch (B x K).
 
     ``gram`` is the fastest and knows the plain MLP only, ``jvp`` takes any module, ``double-backward`` is the
-    reference; ``auto`` chooses between the first two. Dropout must be at rest (``net.eval()``).
+    reference; ``auto`` chooses between the first two. Dropout must be at rest (``net.eval()``). ``gram`` is
+    spared a pass where the net's ``activations`` for x are there already.
     """
     if method == "auto":
         method = "gram" if knows_gram(net) else "jvp"
     if method == "gram":
-        return _gram(net, x, y, x_warm, y_warm, alpha)  # type: ignore[arg-type]
+        return _gram(net, x, y, x_warm, y_warm, alpha, activations)  # type: ignore[arg-type]
     if method == "jvp":
         return _jvp(net, x, y, x_warm, y_warm, alpha)
     if method == "double-backward":
@@ -68,17 +70,21 @@ def pseudo_label_gradient(
     raise RamifyError(f"the method is 'auto', 'gram', 'jvp' or 'double-backward', not {method!r}")
 
 
-def knows_gram(net: nn.Module) -> bool:
+def knows_gram(net: nn.Module) -> TypeGuard[MLP]:
     """Whether the Gram form computes this net: the MLP itself, as a subclass may compute something else.
 
-    >>> knows_gram(MLP(4, 3)), knows_gram(MLP(4, 3, rank=2))
-    (True, False)
+    >>> knows_gram(MLP(4, 3)), knows_gram(MLP(4, 3, rank=2)), knows_gram(MLP(4, 3, dropout=0.5))
+    (True, False, False)
     """
-    return type(net) is MLP and all(type(layer) is nn.Linear for layer in net.layers)
+    if type(net) is not MLP or any(type(layer) is not nn.Linear for layer in net.layers):
+        return False
+    return not any(drop.p for drop in net.drops)
 
 
 @torch.no_grad()
-def _gram(net: MLP, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float) -> Tensor:
+def _gram(
+    net: MLP, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float, found: list[Tensor] | None
+) -> Tensor:
     """Layer by layer, with inputs A, A' and back-propagated deltas D, D' of the batch (at theta) and the warm set (at
     theta'). Nothing of the size of the first, widest layer's weights is formed: its Gram matrix G = A'A^T serves both
     the virtual step and the product along v. The other layers are small enough to form W' = W - alpha D^T A.
@@ -89,11 +95,8 @@ def _gram(net: MLP, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha:
     last = len(weights) - 1
 
     # The batch at theta: inputs A_l and deltas D_l.
-    inputs = [x]
-    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
-        inputs.append(torch.addmm(bias, inputs[-1], weight.T).relu_())
-    logits = torch.addmm(biases[-1], inputs[-1], weights[-1].T)
-    deltas = [(logits.sigmoid_() - y) / len(x)]
+    *inputs, logits = [x, *(net.activations(x) if found is None else found)]
+    deltas = [(logits.sigmoid() - y) / len(x)]
     for layer in range(last, 0, -1):
         deltas.insert(0, (deltas[0] @ weights[layer]).mul_(inputs[layer] > 0))
 

@@ -50,20 +50,16 @@ class MLP(nn.Module):
     def __repr__(self) -> str:
         return f"MLP({self.extra_repr()})"
 
-    def hidden(self, x: Tensor) -> list[Tensor]:
-        """The activations of all hidden layers."""
-        activations = []
+    def activations(self, x: Tensor) -> list[Tensor]:
+        """What each layer makes of x: hidden values, and the logits."""
+        found = [x]
         for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
-            x = layer(drop(x)).relu()
-            activations.append(x)
-        return activations
+            found.append(layer(drop(found[-1])).relu())
+        return [*found[1:], self.layers[-1](self.drops[-1](found[-1]))]
 
     def forward(self, x: Tensor) -> Tensor:
         """The logits."""
-        for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
-            x = layer(drop(x)).relu()
-        logits: Tensor = self.layers[-1](self.drops[-1](x))
-        return logits
+        return self.activations(x)[-1]
 
 
 class Dropout(nn.Dropout):

@@ -1,11 +1,12 @@
 """The paper's claims, each held against what was measured: pure functions over results, verdicts with their figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
+from scipy.stats import t as student
 
 METRICS = ("p@1", "p@3", "p@5")
 RIVALS = ("fully-supervised", "leml", "one-class")
@@ -20,62 +21,75 @@ class Claim:
 
     text: str
     verdict: str
-    """"holds", "does not hold", "holds in part", or "not measured"."""
+    """"holds", "does not hold", "holds in part", "undecided" over these seeds, or "not measured"."""
     evidence: str
 
 
-def first_everywhere(summary: Results, ours: str) -> Claim:
-    """Whether the paper's learner is ahead of its three rivals at every size of the warm set.
+def lead(own: Mapping[int, float], other: Mapping[int, float]) -> int:
+    """1 for ahead, -1 for behind, 0 where the paired difference over the seeds of both does not decide (95 %).
+
+    >>> lead({0: 0.6, 1: 0.7, 2: 0.8}, {0: 0.5, 1: 0.61, 2: 0.69}), lead({0: 0.6, 1: 0.7}, {0: 0.5, 1: 0.71})
+    (1, 0)
+    """
+    differences = np.array([own[seed] - other[seed] for seed in own.keys() & other.keys()])
+    if len(differences) < 2:
+        return 0
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    decides = abs(differences.mean()) > student.ppf(0.975, len(differences) - 1) * error
+    return int(np.sign(differences.mean())) if decides else 0
+
+
+def first_everywhere(results: Results, ours: str) -> Claim:
+    """Whether the paper's learner is ahead of each of its three rivals at every size of the warm set.
 
     >>> row = {"ratio": None, "warm": 8, "p@3": None, "p@5": None}
-    >>> rows = [{**row, "learner": "leml", "p@1": 0.5}, {**row, "learner": "pseudo-label", "p@1": 0.6}]
-    >>> first_everywhere(rows, "pseudo-label").text
-    'pseudo-label is better than leml in every cell of the table'
+    >>> of = lambda learner, *values: [{**row, "learner": learner, "seed": s, "p@1": v} for s, v in enumerate(values)]
+    >>> claim = first_everywhere(of("leml", 0.5, 0.4) + of("pseudo-label", 0.61, 0.5), "pseudo-label")
+    >>> claim.text, claim.evidence
+    ('pseudo-label is better than leml in every cell of the table', 'ahead in 1 of 1 cells')
     """
-    values = {(row["ratio"], row["warm"], row["learner"]): row for row in summary}
-    present = [name for name in RIVALS if any(learner == name for _, _, learner in values)]
+    values = _by_cell(results)
+    present = [name for name in RIVALS if any(learner == name for _, learner in values)]
     text = f"{ours} is better than {' and '.join(present) or 'its rivals'} in every cell of the table"
-    ahead, lost = 0, []
-    for ratio, warm, learner in values:
-        if learner != ours:
+    leads, lost = [], []
+    for (cell, learner), own in values.items():
+        rivals = {name: values[cell, name] for name in present if (cell, name) in values}
+        if learner != ours or not rivals:
             continue
-        for metric in METRICS:
-            rivals = {
-                name: value
-                for name in present
-                if (value := values.get((ratio, warm, name), {}).get(metric)) is not None
-            }
-            own = values[ratio, warm, ours][metric]
-            if own is None or not rivals:
-                continue
-            best = max(rivals, key=lambda name: rivals[name])
-            if own > rivals[best]:
-                ahead += 1
-            else:
-                lost.append(f"{metric.upper()} with {warm}: {best} {rivals[best]:.3f}, it {own:.3f}")
-    cells = ahead + len(lost)
-    if not cells:
+        leads.append(min(lead(own, of_rival) for of_rival in rivals.values()))
+        if leads[-1] < 0:
+            best = max(rivals, key=lambda name: _mean(rivals[name]))
+            warm, metric = cell[1:]
+            lost.append(f"{metric.upper()} with {warm}: {best} {_mean(rivals[best]):.3f}, it {_mean(own):.3f}")
+    if not leads:
         return Claim(text, NOT_MEASURED, "")
-    evidence = f"ahead in {ahead} of {cells} cells" + (f"; behind at {', '.join(lost[:3])}" if lost else "")
-    return Claim(text, _verdict(ahead, cells), evidence + (" ..." if len(lost) > 3 else ""))
+    evidence = _counted(leads) + (f": {', '.join(lost[:3])}" if lost else "") + (" ..." if len(lost) > 3 else "")
+    return Claim(text, _verdict(leads), evidence)
 
 
-def supervised_ahead(summary: Results) -> Claim:
+def supervised_ahead(results: Results) -> Claim:
     """Whether learning from the warm set alone beats LEML, and OCC, in half of the cells or more."""
     text = "FS, which sees the warm set only, is ahead of LEML and of OCC in many cells"
-    values = {(row["ratio"], row["warm"], row["learner"]): row for row in summary}
-    counts = {name: [0, 0] for name in RIVALS[1:]}
-    for (ratio, warm, learner), row in values.items():
-        own = values.get((ratio, warm, "fully-supervised"))
-        if learner in counts and own is not None:
-            for metric in METRICS:
-                if row[metric] is not None and own[metric] is not None:
-                    counts[learner][0] += own[metric] > row[metric]
-                    counts[learner][1] += 1
-    if not all(of for _, of in counts.values()):
+    values = _by_cell(results)
+    leads: dict[str, list[int]] = {name: [] for name in RIVALS[1:]}
+    for (cell, learner), of_rival in values.items():
+        if learner in leads and (cell, RIVALS[0]) in values:
+            leads[learner].append(lead(values[cell, RIVALS[0]], of_rival))
+    if not all(leads.values()):
         return Claim(text, NOT_MEASURED, "")
-    evidence = ", ".join(f"ahead of {name} in {won} of {of} cells" for name, (won, of) in counts.items())
-    return Claim(text, _verdict(sum(won >= of / 2 for won, of in counts.values()), len(counts)), evidence)
+    evidence = "; ".join(f"{name}: {_counted(found)}" for name, found in leads.items())
+    return Claim(text, _verdict([_many(found, 1 / 2) for found in leads.values()]), evidence)
+
+
+def _by_cell(results: Results) -> dict[tuple[tuple[Any, Any, str], str], dict[int, float]]:
+    """The value of each seed, by ((ratio, warm items, metric), learner)."""
+    values: dict[tuple[tuple[Any, Any, str], str], dict[int, float]] = {}
+    for row in results:
+        for metric in METRICS:
+            if row[metric] is not None:
+                cell = (row["ratio"], row["warm"], metric)
+                values.setdefault((cell, row["learner"]), {})[row["seed"]] = row[metric]
+    return values
 
 
 def overfitting(curves: Results, warm: int) -> Claim:
@@ -105,7 +119,7 @@ def overfitting(curves: Results, warm: int) -> Claim:
         )
         for mean in others
     )
-    return Claim(text, _verdict(held, len(others)), "P@1 on test: " + "; ".join(said))
+    return Claim(text, _share(held, len(others)), "P@1 on test: " + "; ".join(said))
 
 
 def recovers(curves: Results, ours: str, warm: int) -> Claim:
@@ -125,7 +139,7 @@ def recovers(curves: Results, ours: str, warm: int) -> Claim:
         f"F1-loss {losses[-1]:.3f} in the last epoch ({losses.min():.3f} to {losses.max():.3f} on the way), "
         f"all ones {ones:.3f}, chance {chance:.3f} ({share:.0%} of the entries are relevant)"
     )
-    return Claim(text, _verdict(int(losses[-1] < ones) + int(losses[-1] < chance), 2), evidence)
+    return Claim(text, _share(int(losses[-1] < ones) + int(losses[-1] < chance), 2), evidence)
 
 
 def bars(share: float) -> tuple[float, float]:
@@ -148,26 +162,59 @@ def correlation(points: Sequence[tuple[float, float]]) -> Claim:
     return Claim(text, verdict, f"r = {r:.2f}, by ranks {rank:.2f}, over {len(points)} epochs of all seeds")
 
 
-def asking_order(summary: Results, learner: str) -> Claim:
+def asking_order(areas: Mapping[str, Mapping[int, Mapping[str, float | None]]], learner: str) -> Claim:
     """Whether look-ahead and uncertainty are above random questions, and look-ahead above uncertainty, mostly.
 
-    The paper's own Table 3 has seven of nine such comparisons on MirFlickr, and all nine on COCO.
+    By the areas of each strategy and seed. The paper's own Table 3 has seven of nine such comparisons on MirFlickr, and
+    all nine on COCO.
     """
     text = f"with {learner}, look-ahead and uncertainty mostly ask better than chance, and look-ahead better than it"
-    rows = {row["strategy"]: row for row in summary}
-    pairs = [("look-ahead", "random"), ("uncertainty", "random"), ("look-ahead", "uncertainty")]
-    held, of, said = 0, 0, []
-    for better, worse in pairs:
-        areas = [[rows.get(name, {}).get(f"auc_{metric}") for name in (better, worse)] for metric in METRICS]
-        compared = [(high, low) for high, low in areas if high is not None and low is not None]
-        if not compared:
+    leads, said = [], []
+    for better, worse in (("look-ahead", "random"), ("uncertainty", "random"), ("look-ahead", "uncertainty")):
+        shown = []
+        for metric in METRICS:
+            own, other = (
+                {
+                    seed: area
+                    for seed, found in areas.get(name, {}).items()
+                    if (area := found[f"auc_{metric}"]) is not None
+                }
+                for name in (better, worse)
+            )
+            if own and other:
+                leads.append(lead(own, other))
+                shown.append(f"{_mean(own) - _mean(other):+.3f}")
+        if not shown:
             return Claim(text, NOT_MEASURED, "")
-        held, of = held + sum(high > low for high, low in compared), of + len(compared)
-        shown = ", ".join(f"{high - low:+.3f}" for high, low in compared)
-        said.append(f"{better} - {worse} {shown}")
-    verdict = "holds" if held >= 7 * of / 9 else "holds in part" if held >= of / 3 else "does not hold"
-    return Claim(text, verdict, f"AUC of P@1, P@3, P@5: {'; '.join(said)} ({held} of {of})")
+        said.append(f"{better} - {worse} {', '.join(shown)}")
+    mostly = _many(leads, 7 / 9)
+    in_part = leads.count(1) >= len(leads) / 3
+    verdict = "holds in part" if mostly < 0 and in_part else _verdict([mostly])
+    return Claim(text, verdict, f"AUC of P@1, P@3, P@5: {'; '.join(said)} ({_counted(leads)})")
 
 
-def _verdict(held: int, of: int) -> str:
-    return "holds" if held == of else "does not hold" if held == 0 else "holds in part"
+def _mean(by_seed: Mapping[int, float]) -> float:
+    return float(np.mean(list(by_seed.values())))
+
+
+def _many(leads: Sequence[int], share: float) -> int:
+    """1 where it leads in such a share of the comparisons, 0 where the undecided ones could bring it there, else -1."""
+    least = share * len(leads)
+    return 1 if leads.count(1) >= least else 0 if leads.count(1) + leads.count(0) >= least else -1
+
+
+def _counted(leads: Sequence[int]) -> str:
+    parts = [f"ahead in {leads.count(1)} of {len(leads)} cells"]
+    parts += [f"undecided in {leads.count(0)}"] if 0 in leads else []
+    return ", ".join(parts + ([f"behind in {leads.count(-1)}"] if -1 in leads else []))
+
+
+def _verdict(leads: Sequence[int]) -> str:
+    """Of a claim about all of them."""
+    if 1 not in leads:
+        return "does not hold" if -1 in leads else "undecided"
+    return "holds" if set(leads) == {1} else "holds in part"
+
+
+def _share(held: int, of: int) -> str:
+    return _verdict([1] * held + [-1] * (of - held))

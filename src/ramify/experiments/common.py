@@ -22,8 +22,15 @@ from ramify.readers.formats import path_of
 LOOK_EVERY = 1.0  # seconds between two looks at how far the workers are
 MANY_WARM = 300  # from so many warm items on, their loss gets more weight beside that of the pool
 
-AS_PRINTED = {"warm_weight": 0.0, "warm_batch": None, "reset_pseudo_labels": True, "shortest_epoch": 1}
-"""Algorithms 1 and 2: the warm set, all of it, only judges pseudo-labels; these begin anew after each query."""
+AS_PRINTED = {
+    "warm_weight": 0.0,
+    "warm_batch": None,
+    "fixed_warm_set": True,
+    "reset_pseudo_labels": True,
+    "shortest_epoch": 1,
+}
+"""Algorithms 1 and 2: the warm set, all of it, only judges pseudo-labels, and no answer adds to it; pseudo-labels begin
+anew after each query."""
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "leml-low-rank": ("leml", {"rank": 16}),

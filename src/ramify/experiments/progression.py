@@ -119,9 +119,7 @@ def summary(rows: Rows) -> list[dict[str, Any]]:
     >>> [random[key] for key in ("auc_p@1", "auc_p@1_std", "auc_p@3", "answers_factor_vs_random", "item_views")]
     [0.625, None, None, 1.0, 9.0]
     """
-    runs = by_strategy(rows)
-    end = max((row["answers"] for row in rows), default=0)
-    areas = {name: {seed: _areas(run, end) for seed, run in seeds.items()} for name, seeds in runs.items()}
+    runs, areas = by_strategy(rows), areas_of(rows)
     curves = {name: mean_curve(list(seeds.values()), "p@1") for name, seeds in runs.items()}
     return [
         {
@@ -135,6 +133,12 @@ def summary(rows: Rows) -> list[dict[str, Any]]:
         }
         for name, seeds in runs.items()
     ]
+
+
+def areas_of(rows: Rows) -> dict[str, dict[int, dict[str, float | None]]]:
+    """The areas of each strategy and seed, all over the same range of answers."""
+    end = max((row["answers"] for row in rows), default=0)
+    return {name: {seed: _areas(run, end) for seed, run in seeds.items()} for name, seeds in by_strategy(rows).items()}
 
 
 def _areas(run: Rows, end: float) -> dict[str, float | None]:

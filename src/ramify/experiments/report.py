@@ -72,20 +72,21 @@ def _claims(findings: Sequence[Findings]) -> Section:
     rows = []
     for found in findings:
         ours = LITERAL if found.setting == "paper" else OURS
-        summary = compare.summary(found.results)
         warm = found.curves[0]["warm"] if found.curves else 0
         checked = [
-            claims.first_everywhere(summary, ours),
-            claims.supervised_ahead(summary),
+            claims.first_everywhere(found.results, ours),
+            claims.supervised_ahead(found.results),
             claims.overfitting(found.curves, warm),
             claims.recovers(found.curves, ours, warm),
             claims.correlation(figures.recovery_points(found.curves, warm).get(ours, [])),
-            claims.asking_order(progression.summary(found.asking.get(ours, [])), ours),
+            claims.asking_order(progression.areas_of(found.asking.get(ours, [])), ours),
         ]
         rows += [[claim.text, found.setting, claim.verdict, claim.evidence] for claim in checked]
     header = ["claim", "setting", "verdict", "figures"]
     texts = [f"**{found.setting}** is {SETTING_TEXTS[found.setting]}." for found in findings]
-    texts.append("Verdicts compare means; a lead smaller than its spread over seeds is none.")
+    texts.append(
+        "A lead counts where the paired difference over seeds is not zero with 95 % confidence; else it is undecided."
+    )
     block = document.table("Each claim of the paper against what was measured", (header, rows))
     return Section("Which of its claims hold", texts, [block])
 

@@ -124,9 +124,8 @@ class CoarseStage:
         for number, centre in enumerate(self.centres):
             if number:
                 net = self.nets[number - 1]
-                hidden = net.hidden(x)
-                v = hidden[0]
-                coarse = coarse + net.layers[-1](hidden[-1]).sigmoid() / len(self.nets)
+                v, *_, logits = net.activations(x)
+                coarse = coarse + logits.sigmoid() / len(self.nets)
             else:
                 v = x
             block = weights[first : first + len(centre)]
@@ -142,7 +141,7 @@ class CoarseStage:
 
     def _layers(self, x: Tensor) -> list[Tensor]:
         with torch.no_grad():
-            return [x, *(net.hidden(x)[0] for net in self.nets)]
+            return [x, *(net.activations(x)[0] for net in self.nets)]
 
     # -- saving --------------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ import numpy as np
 from torch import Tensor
 
 from ramify.errors import RamifyError
-from ramify.labels import Labels
+from ramify.labels import Labels, Source
 from ramify.learners.guessing import GuessingLearner, UnknownEntries, Values
 from ramify.learners.search import Between, SearchSpace
 from ramify.learners.training import NetLearner
-from ramify.learners.warm import sibling_rates, warm_items
-from ramify.meta import bce, pseudo_label_gradient
+from ramify.learners.warm import sibling_rates
+from ramify.meta import bce, knows_gram, pseudo_label_gradient
 from ramify.taxonomy import Index
 
 
@@ -33,11 +33,22 @@ class PseudoLabel(GuessingLearner):
     keeps whole concepts from flipping back and forth."""
     smoothing: float = 0.1
     """How far "smooth" moves."""
+    fixed_warm_set: bool = False
+    """Whether only imported labels make the warm set, as in Algorithm 2: items that people's answers complete stay in
+    the pool, with what is known of them."""
     search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "alpha": Between(0.01, 10.0)}
 
     def can_begin(self, labels: Labels) -> bool:
         """Whether some item is completely known."""
-        return len(warm_items(labels)) > 0
+        return len(self._replayed(labels)[0]) > 0
+
+    def _replayed(self, labels: Labels) -> tuple[Index, Index]:
+        warm, partly = super()._replayed(labels)
+        if self.fixed_warm_set:
+            said = labels.assertions(warm)
+            asked = np.unique(said.items[said.sources == Source.ANNOTATED])
+            warm, partly = np.setdiff1d(warm, asked), np.union1d(partly, asked)
+        return warm, partly
 
     def _check_labels(self, labels: Labels) -> None:
         super()._check_labels(labels)
@@ -61,11 +72,13 @@ class PseudoLabel(GuessingLearner):
         # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
         x_warm, states = self._warm.draw(self.warm_batch, self._generator)
         y_warm = states[:, : y.shape[1]].to(x.dtype)
-        self.net_.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
-        gradient = pseudo_label_gradient(self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha)
-        self.net_.train()
+        net = self.net_
+        found = net.activations(x) if knows_gram(net) else None  # once, for this gradient and for the update's
+        net.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
+        gradient = pseudo_label_gradient(net, x, x.new_tensor(y), x_warm, y_warm, self.alpha, activations=found)
+        net.train()
         towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)
         if self.assignment == "smooth":
             towards = self._pseudo[where] + self.smoothing * (towards - self._pseudo[where])
         y[rows, columns] = self._pseudo[where] = towards
-        return bce(self.net_(x), x.new_tensor(y))
+        return bce(net(x) if found is None else found[-1], x.new_tensor(y))

@@ -110,6 +110,12 @@ class NetLearner(Learner):
         pool = np.setdiff1d(np.arange(len(labels)), warm)
         return pool if len(pool) else np.arange(len(labels))
 
+    def _replayed(self, labels: Labels) -> tuple[Index, Index]:
+        """The answered items that join every mini-batch: the warm set, and those of which not all is known."""
+        answered = answered_items(labels)
+        complete = (labels.states(answered) >= 0).all(axis=1)
+        return answered[complete], answered[~complete]
+
     def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
         """The loss of one mini-batch, without that of the answered items."""
         raise NotImplementedError
@@ -190,9 +196,7 @@ class NetLearner(Learner):
         checkpoint: str | Path | None,
     ) -> Self:
         inputs = Inputs(features, self.scaler_, self._device)
-        answered = answered_items(labels)
-        complete = (labels.states(answered) >= 0).all(axis=1)
-        warm, partly = answered[complete], answered[~complete]
+        warm, partly = self._replayed(labels)
         self._prepare(labels)
         drawn_from = self._batches_from(labels, warm)
         self._weight = len(warm) / len(drawn_from) if self.warm_weight is None else self.warm_weight
