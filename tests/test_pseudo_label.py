@@ -146,9 +146,9 @@ def test_answers_leave_the_warm_set_of_algorithm_2_as_it_was(fixed, judges):
     class Watch(PseudoLabel):
         """Remembers which items were in a mini-batch."""
 
-        def _loss(self, items, x, labels):
+        def _loss(self, items, x, logits, labels):
             drawn.update(items.tolist())
-            return super()._loss(items, x, labels)
+            return super()._loss(items, x, logits, labels)
 
     learner = Watch(hidden=(8,), epochs=1, random_state=0, fixed_warm_set=fixed, batch_size=1).fit(features, known)
     assert learner._warm.states[:, :2].tolist() == [truth[item] for item in judges]
@@ -189,9 +189,9 @@ def test_the_whole_warm_set_may_join_every_step():
     seen = set()
 
     class Watched(PseudoLabel):
-        def _loss(self, items, x, labels):
+        def _loss(self, items, x, logits, labels):
             seen.add(len(self._warm.draw(self.warm_batch, self._generator)[0]))
-            return super()._loss(items, x, labels)
+            return super()._loss(items, x, logits, labels)
 
     for warm_batch in (2, None):
         Watched(hidden=(4,), epochs=1, shortest_epoch=2, warm_batch=warm_batch, random_state=0).fit(features, known)

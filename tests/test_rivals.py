@@ -179,7 +179,7 @@ def test_large_losses_are_left_out_or_corrected(correction):
     learner.history_ = learner.history_[:2]  # the third epoch
     with torch.no_grad():
         z = learner.net_(x).double().numpy()
-        loss = learner._loss(pool, x, labels).item()
+        loss = learner._loss(pool, x, learner.net_(x), labels).item()
     losses = np.log1p(np.exp(z))
     order = np.argsort(-np.where(states < 0, z, -np.inf).ravel())
     large = np.zeros(states.size, bool)
@@ -222,9 +222,9 @@ def test_splc_believes_the_net_from_the_second_epoch_on():
     x, states = learner.inputs(features)[items], labels.states(items)
     with torch.no_grad():
         z = learner.net_(x).double().numpy()
-        found = [learner._loss(items, x, labels).item()]
+        found = [learner._loss(items, x, learner.net_(x), labels).item()]
         learner.history_ = []
-        found.append(learner._loss(items, x, labels).item())
+        found.append(learner._loss(items, x, learner.net_(x), labels).item())
     probable = 1 / (1 + np.exp(-z)) > 0.3
     assert probable[states < 0].any()
     for loss, believed in zip(found, (probable, np.zeros_like(probable)), strict=True):

@@ -36,11 +36,13 @@ class Constrained(NetLearner):
     def _n_outputs(self) -> int:
         return len(self.taxonomy_)
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        return self._warm_loss(x, torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device))
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        return self._warm_loss(
+            logits, torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device)
+        )
 
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        return constraint_loss(self.net_(x), states, self.taxonomy_)
+    def _warm_loss(self, logits: Tensor, states: Tensor) -> Tensor:
+        return constraint_loss(logits, states, self.taxonomy_)
 
     def _probabilities(self, x: Tensor) -> Tensor:
         return self._fine_logits(self._logits(x)).sigmoid()

@@ -80,12 +80,11 @@ class EntropyMaximisation(GuessingLearner):
         self._seen = seen
         self._chosen_for = -1
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
         if len(self.history_) != self._chosen_for:  # an epoch begins
             self._choose()
             self._chosen_for = len(self.history_)
         rows, columns, places = self._entries.of_batch(items)
-        logits = self.net_(x)
         unknown = logits[rows, columns]
         self._seen[places] = unknown.detach().sigmoid().cpu().numpy()
         pseudo = torch.from_numpy(self._pseudo[places]).to(unknown)

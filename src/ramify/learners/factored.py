@@ -25,11 +25,12 @@ class Factored(NetLearner):
     def _n_outputs(self) -> int:
         return len(self.taxonomy_)
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        return self._warm_loss(x, torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device))
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        return self._warm_loss(
+            logits, torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device)
+        )
 
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
-        logits = self.net_(x)
+    def _warm_loss(self, logits: Tensor, states: Tensor) -> Tensor:
         coarse = logits.detach()[:, self.taxonomy_.roots].sigmoid().double().cpu().numpy()
         values, weights = lessons(self.taxonomy_, states.cpu().numpy(), coarse)
         weights[:, only_children(self.taxonomy_)] = 0.0

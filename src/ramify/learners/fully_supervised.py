@@ -38,8 +38,8 @@ class FullySupervised(NetLearner):
     def _batches_from(self, labels: Labels, warm: Index) -> Index:
         return answered_items(labels)
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        return masked_bce(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        return masked_bce(logits, torch.from_numpy(labels.states(items)).to(x.device))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -42,8 +42,8 @@ class Hill(NetLearner):
         if not self.crest > 0:
             raise RamifyError(f"crest is {self.crest}: give a number above 0")
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        logits, states = self.net_(x), torch.from_numpy(labels.states(items)).to(x.device)
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        states = torch.from_numpy(labels.states(items)).to(x.device)
         return masked_bce(logits, states) + (hill(logits, self.crest) * (states < 0)).sum() / len(logits)
 
 
@@ -63,8 +63,8 @@ class SPLC(NetLearner):
         if not 0 <= self.threshold <= 1:
             raise RamifyError(f"threshold is {self.threshold}: give a probability from 0 to 1")
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        logits, states = self.net_(x), torch.from_numpy(labels.states(items)).to(x.device)
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        states = torch.from_numpy(labels.states(items)).to(x.device)
         probable = logits.detach().sigmoid() > (self.threshold if self.history_ else 1.0)
         return bce(logits, torch.where(states < 0, probable, states).to(logits.dtype))
 

@@ -59,11 +59,10 @@ class LargeLoss(GuessingLearner):
         if not 0 <= self.growth <= 1:
             raise RamifyError(f"growth is {self.growth}: give a share from 0 to 1")
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
         rows, columns, places = self._entries.of_batch(items)
         y = labels.states(items).astype(np.float32)
         weight = np.ones_like(y)
-        logits = self.net_(x)
         corrected = self._pseudo[places] == RELEVANT
         share = min(1.0, self.growth * min(len(self.history_), max(1, self.epochs - 1)))
         large = largest(logits.detach().cpu().numpy()[rows, columns], share, corrected)

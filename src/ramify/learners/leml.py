@@ -30,5 +30,5 @@ class LEML(NetLearner):
             return self.module(n_inputs, self._n_outputs())
         return MLP(n_inputs, self._n_outputs(), self.hidden, rank=self.rank)
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        return masked_bce(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device))
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        return masked_bce(logits, torch.from_numpy(labels.states(items)).to(x.device))

@@ -21,8 +21,7 @@ class NoisyOr(NetLearner):
 
     name: ClassVar[str] = "noisy-or"
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        logits = self.net_(x)
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
         states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_)))).to(x.device)
         return bce(logits, posterior(logits.detach().sigmoid(), states, self.taxonomy_))
 

@@ -24,8 +24,8 @@ class OneClass(NetLearner):
     """The weight of an unknown entry, which counts as relevant."""
     search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "unknown_weight": Between(0.003, 1.0)}
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        return one_class_loss(self.net_(x), torch.from_numpy(labels.states(items)).to(x.device), self.unknown_weight)
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        return one_class_loss(logits, torch.from_numpy(labels.states(items)).to(x.device), self.unknown_weight)
 
 
 def one_class_loss(logits: Tensor, states: Tensor, unknown_weight: float) -> Tensor:

@@ -63,7 +63,11 @@ class PseudoLabel(GuessingLearner):
     def _first_labels(self, labels: Labels, entries: UnknownEntries) -> Values:
         return sibling_rates(labels)[entries.concepts].astype(np.float32)
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+    def _forward(self, x: Tensor) -> Tensor:
+        self._activations = self.net_.activations(x) if knows_gram(self.net_) else None
+        return self.net_(x) if self._activations is None else self._activations[-1]
+
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
         # The batch's labels: known entries as they are, unknown ones as their current pseudo-labels.
         rows, columns, where = self._entries.of_batch(items)
         y = labels.states(items).astype(np.float32)
@@ -72,13 +76,13 @@ class PseudoLabel(GuessingLearner):
         # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
         x_warm, states = self._warm.draw(self.warm_batch, self._generator)
         y_warm = states[:, : y.shape[1]].to(x.dtype)
-        net = self.net_
-        found = net.activations(x) if knows_gram(net) else None  # once, for this gradient and for the update's
-        net.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
-        gradient = pseudo_label_gradient(net, x, x.new_tensor(y), x_warm, y_warm, self.alpha, activations=found)
-        net.train()
+        self.net_.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
+        gradient = pseudo_label_gradient(
+            self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha, activations=self._activations
+        )
+        self.net_.train()
         towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)
         if self.assignment == "smooth":
             towards = self._pseudo[where] + self.smoothing * (towards - self._pseudo[where])
         y[rows, columns] = self._pseudo[where] = towards
-        return bce(net(x) if found is None else found[-1], x.new_tensor(y))
+        return bce(logits, x.new_tensor(y))

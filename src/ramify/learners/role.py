@@ -77,11 +77,10 @@ class ROLE(GuessingLearner):
         super()._prepare(labels)
         self._count = float((labels.states(warm_items(labels)) == 1).sum(axis=1).mean())
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
         rows, columns, places = self._entries.of_batch(items)
         y = labels.states(items).astype(np.float32)
         y[rows, columns] = self._pseudo[places]
-        logits = self.net_(x)
         p = logits.sigmoid()
         loss = bce(logits, x.new_tensor(y)) + self.count_weight * count_penalty(p, self._count)
 

@@ -116,14 +116,18 @@ class NetLearner(Learner):
         complete = (labels.states(answered) >= 0).all(axis=1)
         return answered[complete], answered[~complete]
 
-    def _loss(self, items: Index, x: Tensor, labels: Labels) -> Tensor:
-        """The loss of one mini-batch, without that of the answered items."""
+    def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
+        """The loss of one mini-batch, without that of the answered items, given what the net makes of it."""
         raise NotImplementedError
 
-    def _warm_loss(self, x: Tensor, states: Tensor) -> Tensor:
+    def _warm_loss(self, logits: Tensor, states: Tensor) -> Tensor:
         """The loss of a batch of answered items, given the states of all their concepts."""
-        logits = self.net_(x)
         return masked_bce(logits, states[:, : logits.shape[1]])
+
+    def _forward(self, x: Tensor) -> Tensor:
+        """What the net makes of a batch and of those that join it, in one pass."""
+        logits: Tensor = self.net_(x)
+        return logits
 
     def _progress(self, labels: Labels, truth: Labels | None) -> dict[str, float]:
         """More figures for the history."""
@@ -273,10 +277,17 @@ class NetLearner(Learner):
 
     def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
         self.net_.train()
-        loss = self._loss(items, inputs[items], labels)
-        for replayed in (self._warm, self._partly):  # in every batch: among all others they would drown
-            if len(replayed) and self._weight:
-                loss = loss + self._weight * self._warm_loss(*replayed.draw(self.warm_batch, self._generator))
+        x = inputs[items]
+        joining = [  # in every batch: among all others they would drown
+            replayed.draw(self.warm_batch, self._generator)
+            for replayed in (self._warm, self._partly)
+            if len(replayed) and self._weight
+        ]
+        parts = [x, *(of_warm for of_warm, _ in joining)]
+        logits, *of_joining = torch.split(self._forward(torch.cat(parts)), [len(part) for part in parts])
+        loss = self._loss(items, x, logits, labels)
+        for of_warm, (_, states) in zip(of_joining, joining, strict=True):
+            loss = loss + self._weight * self._warm_loss(of_warm, states)
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
