@@ -36,8 +36,8 @@ QUICK: dict[str, Any] = {
     "trials": 2,
     "strategies": ("random", "uncertainty", "look-ahead", "expected-gain"),
     "batch": 20,
-    "rounds": 3,
-    "curve_epochs": 6,
+    "rounds": 2,
+    "curve_epochs": 4,
     "epochs": 2,
 }
 """A smoke run: every part and both settings, with little of everything."""
