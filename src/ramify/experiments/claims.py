@@ -50,7 +50,7 @@ def first_everywhere(results: Results, ours: str) -> Claim:
     """
     values = _by_cell(results)
     present = [name for name in RIVALS if any(learner == name for _, learner in values)]
-    text = f"{ours} is better than {' and '.join(present) or 'its rivals'} in every cell of the table"
+    text = f"{ours} is better than {', '.join(present) or 'its rivals'} in every cell of the table"
     leads, lost = [], []
     for (cell, learner), own in values.items():
         rivals = {name: values[cell, name] for name in present if (cell, name) in values}
@@ -168,7 +168,7 @@ def asking_order(areas: Mapping[str, Mapping[int, Mapping[str, float | None]]], 
     By the areas of each strategy and seed. The paper's own Table 3 has seven of nine such comparisons on MirFlickr, and
     all nine on COCO.
     """
-    text = f"with {learner}, look-ahead and uncertainty mostly ask better than chance, and look-ahead better than it"
+    text = f"with {learner}, look-ahead mostly asks better than uncertainty, and both better than chance"
     leads, said = [], []
     for better, worse in (("look-ahead", "random"), ("uncertainty", "random"), ("look-ahead", "uncertainty")):
         shown = []

@@ -239,7 +239,8 @@ def _faithful(planned: Plan) -> str:
     return (
         "**Faithful**: the net (two hidden layers of 512), the losses of FS, LEML and one-class, Algorithm 1 "
         f"(`{LITERAL}`: one virtual step, the sign of the exact derivative, the whole warm set judging and left out of "
-        "the real update), pseudo-labels begun anew after each query, P@k on test, areas under progression curves, one "
+        "the real update), Algorithm 2 (pseudo-labels begun anew after each query, the warm set as it was), P@k on "
+        "test, areas under progression curves, one "
         f"epoch after each query, a new beginning every ten{tuned}."
     )
 
@@ -248,9 +249,9 @@ def _own(planned: Plan) -> str:
     tuned = "the same number of trials for every learner, " if planned.trials else "no tuning, which the paper does, "
     return (
         f"**Ours**: mini-batches of 128 and Adam (the paper names neither), {tuned}the best moment on the validation "
-        "part is kept in Table 1/2 (asking has no validation part), an item all of whose entries became known by "
-        "asking joins the warm set, which the paper keeps as it is, and all learners but those that the paper speaks "
-        "of. `refine` is run as it is, untuned; its design was chosen while looking at coco_captions, goemotions and "
+        "part is kept in Table 1/2 (asking has no validation part), items that asking completes join the warm set (not "
+        f"of `{LITERAL}`), and all learners but those that the paper speaks of. `refine` is run as it is, untuned; its "
+        "design was chosen while looking at coco_captions, goemotions and "
         "mirflickr_tags, so its lead on them flatters it somewhat."
     )
 
