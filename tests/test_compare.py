@@ -87,6 +87,17 @@ def test_a_killed_run_goes_on_and_ends_the_same(scenes_folder, tmp_path):
     assert numbers("killed") == numbers("whole")
 
 
+def test_what_fails_is_named_and_the_rest_is_finished_and_shown(scenes_folder, tmp_path):
+    who = ["--learners", "quick_learner:Capricious,quick_learner:QuickLEML", "--warm", "8", "--seeds", "3"]
+    result = run_in_process("compare", scenes_folder, *who, "--engine", "serial", "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    failed = "quick_learner:Capricious with 8 warm items, seed 1: ArithmeticError: not today"
+    told = f"1 task failed; the others are finished, and {tmp_path / 'out'} shows them: {failed}"
+    assert (type(result.exception), str(result.exception)) == (RamifyError, told)
+    assert len(list((tmp_path / "out" / "cells").iterdir())) == 5
+    assert "Capricious" in (tmp_path / "out" / "table.md").read_text()
+
+
 def test_other_settings_are_computed_anew(scenes_folder, tmp_path):
     cells = comparing.plan(str(scenes_folder), ["leml"], [-3], True, 1, True)
     assert cells == [comparing.Cell("leml", 14, -3, 0)]

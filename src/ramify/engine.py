@@ -1,19 +1,68 @@
-"""Engine: how independent work is spread over the cores of this machine."""
+"""Engine: how independent work is spread, over the cores of this machine or over a Ray cluster.
 
+A worker that dies is replaced, and what it was doing is done again. A task that fails for a reason of its own is
+reported by its name, and the rest goes on; trouble with a disk ends everything, as all tasks would meet it.
+"""
+
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
+import torch
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from threadpoolctl import threadpool_limits
 
+from ramify import cluster
 from ramify.errors import RamifyError
 
-__all__ = ["ENGINES", "run"]
+__all__ = ["ENGINES", "check", "one_thread", "run"]
 
-ENGINES = ("serial", "processes")
+ENGINES = ("serial", "processes", "ray")
+ATTEMPTS = 3  # in a row that workers may die without any result, before it is no accident
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a task failed, in words; its traceback where it was not a user's mistake."""
+
+    reason: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class Attempt(Generic[Task, Result]):
+    """A function whose own failures are results; it is sent to workers."""
+
+    function: Callable[[Task], Result]
+
+    def __call__(self, task: Task) -> Result | Failure:
+        """The function's result for a task, or why there is none."""
+        try:
+            return self.function(task)
+        except OSError:
+            raise
+        except RamifyError as error:
+            if isinstance(error.__cause__, OSError):  # a disk's trouble, in words
+                raise
+            return Failure(str(error), "")
+        except Exception as error:
+            return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def check(engine: str) -> None:
+    """Refuse an engine that does not exist, before anything is computed.
+
+    >>> check("ray:10.0.0.1:6379")
+    """
+    if engine.partition(":")[0] not in ENGINES or (":" in engine and not engine.startswith("ray:")):
+        raise RamifyError(f"there is no engine {engine!r}: choose 'serial', 'processes', 'ray' or 'ray:ADDRESS'")
 
 
 def run(
@@ -21,10 +70,14 @@ def run(
     tasks: Iterable[Task],
     engine: str = "processes",
     arrived: Callable[[Result], None] = lambda result: None,
+    failed: Callable[[str], None] | None = None,
+    named: Callable[[Task], str] = str,
 ) -> list[Result]:
     """The function's result for each task, in the order of the tasks.
 
-    ``arrived`` gets each result, in this process, as soon as it and all before it are there.
+    ``arrived`` gets each result, in this process, as soon as it and all before it are there. ``failed`` hears, as
+    ``named`` calls it, which task failed and why, and the list is without it; if nobody listens, that is an error after
+    all the others are finished.
 
     >>> run(abs, [-2, 1, -3], engine="serial", arrived=print)
     2
@@ -32,16 +85,82 @@ def run(
     3
     [2, 1, 3]
     """
-    if engine not in ENGINES:
-        raise RamifyError(f"there is no engine {engine!r}: choose {' or '.join(map(repr, ENGINES))}")
-    tasks, results = list(tasks), []
-    for result in map(function, tasks) if engine == "serial" else _in_processes(function, tasks):
-        results.append(result)
-        arrived(result)
+    check(engine)
+    tasks, results, failures = list(tasks), [], []
+    for task, result in zip(tasks, _spread(Attempt(function), tasks, engine), strict=True):
+        if not isinstance(result, Failure):
+            results.append(result)
+            arrived(result)
+            continue
+        failures.append(result)
+        if failed is None and len(tasks) > 1:
+            failures[-1] = Failure(f"{named(task)}: {result.reason}", result.traceback)
+        elif failed is not None:
+            failed(f"{named(task)}: {result.reason}")
+    if failures and failed is None:
+        raise _error(failures, len(tasks))
     return results
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for what calculates, as long as this lasts.
+
+    Threads wait for each other by spinning: nets as small as ours gain little by a second one on an idle machine, and
+    lose much on a busy one (benchmarks/train.py).
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _spread(attempt: Attempt[Task, Result], tasks: list[Task], engine: str) -> Iterator[Result | Failure]:
+    if engine == "serial":
+        return _one_by_one(attempt, tasks)
+    if engine == "processes":
+        return _in_processes(attempt, tasks)
+    return cluster.spread(attempt, tasks, engine.partition(":")[2])
+
+
+def _error(failures: list[Failure], total: int) -> Exception:
+    if total == 1:
+        error: Exception = RamifyError(failures[0].reason)
+    else:
+        reasons = "; ".join(failure.reason for failure in failures[:3]) + ("; ..." if len(failures) > 3 else "")
+        error = RamifyError(f"{len(failures)} of {total} tasks failed, the others are finished: {reasons}")
+    if failures[0].traceback:
+        error.add_note(failures[0].traceback)
+    return error
+
+
+def _one_by_one(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Result]:
+    for task in tasks:
+        with one_thread():  # as in a worker, so that results are the same to the last bit
+            result = function(task)
+        yield result
+
+
 def _in_processes(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Result]:
+    first, deaths = 0, 0
+    while first < len(tasks):
+        try:
+            for result in _by_workers(function, tasks[first:]):
+                yield result
+                first, deaths = first + 1, 0
+        except TerminatedWorkerError:
+            deaths += 1
+            if deaths == ATTEMPTS:
+                raise RamifyError(
+                    f"a worker was killed {ATTEMPTS} times in a row, perhaps because the memory ran out: "
+                    "close other programs, or take --engine serial"
+                ) from None
+
+
+def _by_workers(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Any]:
     # One thread for each worker: the workers fill the cores already, and more threads would fight over them.
     with parallel_config(backend="loky", n_jobs=-1, inner_max_num_threads=1), warnings.catch_warnings():
         # A worker whose memory has grown is replaced by a new one: nothing is lost, and nobody needs to know.

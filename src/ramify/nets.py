@@ -1,4 +1,4 @@
-"""Nets: the paper's multi-layer perceptron, of any size, and the threads that it is trained by."""
+"""Nets: the paper's multi-layer perceptron, of any size."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ramify.errors import RamifyError
@@ -117,22 +116,6 @@ def move_average(average: Sequence[Tensor], now: Sequence[Tensor], reach: float,
     """
     decay = min(reach, step / (step + 10))
     torch._foreach_lerp_(list(average), list(now), 1 - decay)  # torch's own averaging uses it
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for what calculates, as long as this lasts.
-
-    Threads wait for each other by spinning: nets as small as ours gain little by a second one on an idle machine, and
-    lose much on a busy one (benchmarks/train.py).
-    """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def pick_device(device: str) -> torch.device:

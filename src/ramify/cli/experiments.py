@@ -30,6 +30,7 @@ Track = Annotated[
     typer.Option(help="Write results to tensorboard:DIR or mlflow:URI too, as they arrive.", show_default=False),
 ]
 
+Engine = Annotated[str, typer.Option(help="serial, processes, ray, or ray:ADDRESS for a cluster.")]
 NotExhaustive = Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")]
 ExactWeights = Annotated[
     bool, typer.Option("--exact-weights", help="The paper's own weights: every known entry counts alike (M / N).")
@@ -75,7 +76,7 @@ def compare(
     epochs: Annotated[int | None, typer.Option(help="Epochs of net-trained learners, not their own.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where results are kept and found again; also figures.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
-    engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    engine: Engine = "processes",
     tune: Annotated[
         int, typer.Option(help="Trials of each learner's settings on the validation part; 0 takes their own.")
     ] = 0,
@@ -130,7 +131,7 @@ def simulate(
     batch: Annotated[int, typer.Option(help="Questions asked in a round.")] = 100,
     rounds: Annotated[int, typer.Option(help="How often questions are asked.")] = 30,
     seeds: Annotated[int, typer.Option(help="How many draws of the warm set.")] = 5,
-    engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    engine: Engine = "processes",
     out: Annotated[Path | None, typer.Option(help="Where rounds are kept and found again; also figures.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the rounds that --out holds.")] = False,
@@ -201,7 +202,7 @@ def reproduce(
     curve_epochs: Annotated[int | None, typer.Option(help="Epochs of learning curves.", show_default="30")] = None,
     settings: Annotated[str, typer.Option(help="ours, paper, or both.")] = "ours,paper",
     out: Annotated[Path | None, typer.Option(help="Where everything is kept and found again; also the report.")] = None,
-    engine: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    engine: Engine = "processes",
     taxonomy: TaxonomyFile = None,
     features: FeatureFile = None,
     track: Track = None,

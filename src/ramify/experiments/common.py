@@ -172,13 +172,22 @@ def precisions(learner: Learner, part: Dataset) -> dict[str, float]:
     return {f"p@{k}": precision_at_k(truth, scores, k) for k in (1, 3, 5) if k <= truth.shape[1]}
 
 
-def prepare(name: str, source: str, conditions: Conditions, memory: Path, seeds: Iterable[int], how: str) -> None:
+def prepare(
+    name: str,
+    source: str,
+    conditions: Conditions,
+    memory: Path,
+    seeds: Iterable[int],
+    how: str,
+    failed: Callable[[str], None] | None = None,
+) -> None:
     """Put what does not depend on fine labels into ``memory``, where a learner has one: it serves all runs of a seed.
 
     One learner after another: what they share, the next one finds there.
     """
     if "memory" in kind_of(name)().get_params(deep=False):
-        engine.run(partial(_prepare, name, source, conditions, memory), seeds, how)
+        work = partial(_prepare, name, source, conditions, memory)
+        engine.run(work, seeds, how, failed=failed, named=lambda seed: f"{name}, seed {seed}, before any fine label")
 
 
 def _prepare(name: str, source: str, conditions: Conditions, memory: Path, seed: int) -> None:

@@ -44,6 +44,9 @@ class Cell:
     ratio: float | None
     seed: int
 
+    def __str__(self) -> str:
+        return f"{self.learner} with {self.warm} warm items, seed {self.seed}"
+
     @property
     def file(self) -> str:
         """The name of its file."""
@@ -90,11 +93,12 @@ def compare(
     memory: Path | None = None,
     report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
     arrived: Callable[[dict[str, Any]], None] = lambda result: None,
+    failed: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results.
 
-    ``report`` gets all results that are there whenever there is one more, ``arrived`` each of them once. Coarse stages
-    are kept in the folder ``memory``, by default one in ``out``.
+    ``report`` gets all results that are there whenever there is one more, ``arrived`` each of them once; ``failed``
+    is as ``engine.run`` has it. Coarse stages are kept in the folder ``memory``, by default one in ``out``.
     """
     check_folder(out)
     memory = memory or out / "memory"
@@ -122,9 +126,9 @@ def compare(
     todo = {cell.file: cell for cell in cells if cell.file not in found}  # two ratios may be one size
     for name in dict.fromkeys(cell.learner for cell in todo.values()):
         seeds = sorted({cell.seed for cell in todo.values() if cell.learner == name})
-        prepare(name, source, conditions, memory, seeds, how)
+        prepare(name, source, conditions, memory, seeds, how, failed)
     work = partial(_run_and_keep, source, conditions, out, memory, settings)
-    engine.run(work, list(todo.values()), how, arrived=arrive)
+    engine.run(work, list(todo.values()), how, arrived=arrive, failed=failed)
     return finished()
 
 

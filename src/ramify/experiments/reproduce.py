@@ -172,17 +172,18 @@ def reproduce(
     report: Report = lambda what, done, total: None,
     on_part: Callable[[list[Findings]], None] = lambda findings: None,
     tell: Callable[[Run], None] = lambda run: None,
+    failed: Callable[[str], None] | None = None,
 ) -> list[Findings]:
     """Compute what ``out`` does not hold yet; ``on_part`` hears after each part what there is by now.
 
     ``report`` hears what is being computed, how much of it is finished, and of how much; ``tell`` gets every result,
-    to be tracked.
+    to be tracked; ``failed`` is as ``engine.run`` has it.
     """
     common.check_folder(out)
     findings = [Findings(setting) for setting in planned.settings]
     on_part(findings)
     for found in findings:
-        _fill(found, planned, out, how, report, lambda: on_part(findings), tell)
+        _fill(found, planned, out, how, report, lambda: on_part(findings), tell, failed)
     return findings
 
 
@@ -194,6 +195,7 @@ def _fill(
     report: Report,
     on_part: Callable[[], None],
     tell: Callable[[Run], None],
+    failed: Callable[[str], None] | None,
 ) -> None:
     """Compute all parts of one setting."""
     name, folder, memory = found.setting, out / found.setting, out / "memory"
@@ -211,6 +213,7 @@ def _fill(
             conditions,
             how=how,
             report=lambda done, total: report(f"{name}: trials", done, total),
+            failed=failed,
         )
         conditions = tuning.tuned(conditions, found.chosen)
         on_part()
@@ -229,6 +232,7 @@ def _fill(
             memory=memory,
             report=partial(finished, part, len(cells)),
             arrived=lambda result: tell(cell_run(planned.name, result, conditions, name, part)),
+            failed=failed,
         )
 
     compute("table", cells, conditions)
@@ -248,6 +252,7 @@ def _fill(
             memory=memory,
             report=partial(_report_rounds, report, what, total),
             arrived=partial(_tell_asking, tell, planned.name, asking, name),
+            failed=failed,
         )
         found.asking[learner] = simulate.rows(results)
         on_part()

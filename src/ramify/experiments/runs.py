@@ -10,6 +10,7 @@ from typing import Any
 
 import joblib
 
+from ramify import engine
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
 from ramify.experiments import figures, progression, tables, tuning
@@ -104,6 +105,7 @@ def run_comparison(
     is written down too (``tracking.tracker``).
     """
     _check_json(json_file)
+    engine.check(how)
     tell = tracker(track).tell if track is not None else _nobody
     data, source = source, as_source(source, out, taxonomy, features)
     cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
@@ -116,6 +118,7 @@ def run_comparison(
         )
         conditions = tuning.tuned(conditions, chosen)
 
+    failed: list[str] = []
     results = comparing.compare(
         source,
         cells,
@@ -124,13 +127,17 @@ def run_comparison(
         how=how,
         report=lambda results: report(results, len(cells)),
         arrived=lambda result: tell(cell_run(data, result, conditions)),
+        failed=failed.append,
     )
+    _refuse_nothing(results, failed)
     table = out / "table.md"
     texts = [tables.as_markdown(*tables.comparison(comparing.summary(results)))]
     texts += [tables.as_markdown(*tables.tuned(chosen))] if chosen else []
     _write(table, "\n\n".join(texts) + "\n")
     _write_json(json_file, comparing.as_json(source, results) | {"tuned": [vars(best) for best in chosen]})
-    return Comparison(results, chosen, table, figures.write_comparison(results, out))
+    done = Comparison(results, chosen, table, figures.write_comparison(results, out))
+    _refuse_failures(failed, out)
+    return done
 
 
 def run_simulation(
@@ -162,6 +169,7 @@ def run_simulation(
     runs together, and how many there will be. ``track`` names where runs are written down too (``tracking.tracker``).
     """
     _check_json(json_file)
+    engine.check(how)
     tell = tracker(track).tell if track is not None else _nobody
     data, source = source, as_source(source, out, taxonomy, features)
     planned = simulating.plan(
@@ -176,7 +184,7 @@ def run_simulation(
         conditions=Conditions(exhaustive=exhaustive, exact_weights=exact_weights),
         part=part,
     )
-    total = len(planned.runs) * rounds
+    total, failed = len(planned.runs) * rounds, list[str]()
     results = simulating.simulate(
         planned,
         out,
@@ -184,7 +192,9 @@ def run_simulation(
         how=how,
         report=lambda finished: report(finished, total),
         arrived=lambda result: tell(asking_run(data, result, planned)),
+        failed=failed.append,
     )
+    _refuse_nothing(results, failed)
     done = Simulation(planned, results, out / "table.md", figures.write_progression(simulating.rows(results), out))
     texts = [
         tables.as_markdown(*tables.progression(done.summary)),
@@ -194,6 +204,7 @@ def run_simulation(
     ]
     _write(done.table, "\n\n".join(texts) + "\n")
     _write_json(json_file, simulating.as_json(planned, results))
+    _refuse_failures(failed, out)
     return done
 
 
@@ -219,16 +230,18 @@ def run_reproduction(
     hears at the beginning how long it will take. ``track`` names where each result is written down too
     (``tracking.tracker``).
     """
+    engine.check(how)
     numbers = None if printed is None else printing.printed(printed)
     tell = tracker(track).tell if track is not None else _nobody
     check_folder(out)
     name, source = Path(source).stem, for_workers(as_source(source, out, taxonomy, features), True, out)
     given = {key: value for key, value in plan.items() if value is not None}
     planned = reproducing.plan(source, name=name, **{**(reproducing.QUICK if quick else {}), **given})
-    cores = joblib.cpu_count() if how == "processes" else 1
+    cores = 1 if how == "serial" else joblib.cpu_count()
     say(f"About {in_words(reproducing.estimate(planned, cores))} if nothing of it is in {out} yet (an estimate).")
     where = reporting.Circumstances(command, data_of(source, True), numbers)
     found: list[reproducing.Findings] = []
+    failed: list[str] = []
     written = time.monotonic()
 
     def write() -> list[Path]:
@@ -242,13 +255,28 @@ def run_reproduction(
             written = time.monotonic()
 
     try:
-        reproducing.reproduce(planned, out, how=how, report=report, on_part=on_part, tell=tell)
+        reproducing.reproduce(planned, out, how=how, report=report, on_part=on_part, tell=tell, failed=failed.append)
     except BaseException:  # what was finished is reported, unless an earlier report says more
         with suppress(RamifyError):
             if reporting.says_more(found, out):
                 write()
         raise
-    return write()
+    files = write()
+    _refuse_failures(failed, out)
+    return files
+
+
+def _refuse_nothing(results: Sequence[Any], failed: list[str]) -> None:
+    if failed and not results:
+        raise RamifyError(f"nothing could be computed; the first that failed is {failed[0]}")
+
+
+def _refuse_failures(failed: list[str], out: Path) -> None:
+    """Say what failed, after all the rest is finished and written."""
+    if failed:
+        listed = "; ".join(failed[:5]) + ("; ..." if len(failed) > 5 else "")
+        count = "1 task" if len(failed) == 1 else f"{len(failed)} tasks"
+        raise RamifyError(f"{count} failed; the others are finished, and {out} shows them: {listed}")
 
 
 def _nobody(run: Run) -> None:

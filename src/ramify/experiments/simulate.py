@@ -93,12 +93,13 @@ def simulate(
     memory: Path | None = None,
     report: Callable[[int], None] = lambda rounds: None,
     arrived: Callable[[dict[str, Any]], None] = lambda result: None,
+    failed: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
 
     Returns a dictionary for each run: its strategy, its seed, its curve, and why it stopped early where it did.
-    ``report`` hears about every second how many rounds are finished in all runs together; ``arrived`` gets each result.
-    Coarse stages are kept in the folder ``memory``, by default one in ``out``.
+    ``report`` hears about every second how many rounds are finished in all runs together; ``arrived`` gets each result;
+    ``failed`` is as ``engine.run`` has it. Coarse stages are kept in the folder ``memory``, by default one in ``out``.
     """
     common.check_folder(out)
     memory = memory or out / "memory"
@@ -107,10 +108,11 @@ def simulate(
     _check_settings(planned, out)
     source = common.for_workers(planned.source, planned.conditions.exhaustive, out)
     with common.regularly(lambda: report(rounds_on_disk(planned, out))):
-        common.prepare(planned.learner, source, planned.conditions, memory, range(planned.seeds), how)
+        common.prepare(planned.learner, source, planned.conditions, memory, range(planned.seeds), how, failed)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
         work = partial(_run, planned, source, out, memory)
-        return engine.run(work, planned.runs[::-1], how, arrived=arrived)[::-1]
+        runs = planned.runs[::-1]
+        return engine.run(work, runs, how, arrived=arrived, failed=failed, named="{0[0]}, seed {0[1]}".format)[::-1]
 
 
 def rounds_on_disk(planned: Plan, out: Path) -> int:

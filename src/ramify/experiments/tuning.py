@@ -76,10 +76,12 @@ def tune(
     *,
     how: str = "processes",
     report: Callable[[int, int], None] = lambda finished, total: None,
+    failed: Callable[[str], None] | None = None,
 ) -> list[Chosen]:
     """The best settings found of every learner that has any to tune, with ``warm`` warm items.
 
-    ``report`` hears about every second how many trials of all learners are finished, and of how many.
+    ``report`` hears about every second how many trials of all learners are finished, and of how many; ``failed`` is as
+    ``engine.run`` has it.
     """
     if trials < 1:
         raise RamifyError(f"{trials} trials: give at least 1")
@@ -95,7 +97,7 @@ def tune(
         disk_troubles(out, "the finished trials are kept"),
         regularly(lambda: report(sum(_finished(*item) for item in paths.items()), trials * len(todo))),
     ):
-        return engine.run(work, todo, how)
+        return engine.run(work, todo, how, failed=failed, named="the trials of {}".format)
 
 
 def tuned(conditions: Conditions, chosen: Sequence[Chosen]) -> Conditions:

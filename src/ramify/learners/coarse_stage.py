@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ramify.engine import one_thread
 from ramify.learners.base import ROWS, Inputs
 from ramify.meta import masked_bce
-from ramify.nets import MLP, move_average, one_thread
+from ramify.nets import MLP, move_average
 from ramify.progress import Report
 from ramify.taxonomy import Index
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ramify.concepts import check_template
+from ramify.engine import one_thread
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.cache import Cache
-from ramify.nets import one_thread
 from ramify.progress import Report
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner

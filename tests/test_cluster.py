@@ -1,0 +1,74 @@
+"""A Ray cluster on this machine: real workers, one of them killed; addresses where nothing answers."""
+
+import socket
+import sys
+from functools import partial
+
+import pytest
+
+from ramify import cluster
+from ramify.demo import scenes
+from ramify.engine import run
+from ramify.errors import RamifyError
+from ramify.experiments import compare
+from ramify.experiments.common import Conditions
+from test_engine import die, fill_the_disk, refuse, square
+
+
+@pytest.fixture(scope="module")
+def _ray():
+    ray = pytest.importorskip("ray")
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_ray")
+def test_ray_gives_what_the_other_engines_give_and_survives_a_killed_worker(tmp_path):
+    assert run(square, range(30), "ray") == [number * number for number in range(30)]
+    seen, failed = [], []
+    assert run(refuse, range(6, 10), "ray", seen.append, failed.append) == [6, 9]
+    assert (seen, failed) == ([6, 9], ["7: seven is not wanted", "8: KeyError: 'eight'"])
+    for name in ("once", "always", "full"):
+        (tmp_path / name).mkdir()
+    assert run(partial(die, tmp_path / "once", 1), range(6), "ray") == list(range(6))
+    assert len(list((tmp_path / "once").iterdir())) == 1
+    with pytest.raises(RamifyError, match="died 4 times at the same task"):
+        run(partial(die, tmp_path / "always", 99), [3], "ray")
+    with pytest.raises(RamifyError, match="the disk is full"):
+        run(partial(fill_the_disk, tmp_path / "full"), [0], "ray")
+
+    # The same rows, to the last bit, on all three engines.
+    scenes.read(160).save(tmp_path / "scenes")
+    source, learners = str(tmp_path / "scenes"), ["leml", "pseudo-label", "quick_learner:QuickRefine"]
+    cells = compare.plan(source, learners, [12], False, 2, True)
+    rows = {}
+    for engine in ("serial", "processes", "ray"):
+        results = compare.compare(source, cells, tmp_path / engine, Conditions(epochs=1), how=engine)
+        rows[engine] = [{key: row[key] for key in ("learner", "seed", "p@1", "p@3", "p@5")} for row in results]
+    assert len(rows["ray"]) == 6
+    assert rows["serial"] == rows["processes"] == rows["ray"]
+
+
+def test_an_address_where_nothing_answers_is_told_at_once():
+    pytest.importorskip("ray")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        port = taken.getsockname()[1]
+        with pytest.raises(RamifyError, match=f"no Ray cluster answers at 127.0.0.1:{port} "):
+            run(square, [1], f"ray:127.0.0.1:{port}")
+        with pytest.raises(RamifyError, match="no Ray cluster answers at ray://127"):
+            run(square, [1], f"ray:ray://127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port"])
+def test_what_is_no_address_is_told(address):
+    pytest.importorskip("ray")
+    with pytest.raises(RamifyError, match="is not the address of a Ray cluster: give HOST:PORT"):
+        run(square, [1], f"ray:{address}")
+
+
+def test_without_ray_its_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(RamifyError, match=r"pip install 'ramify\[ray\]'"):
+        cluster.connect()
