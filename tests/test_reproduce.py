@@ -36,7 +36,11 @@ def _quick():
     with pytest.MonkeyPatch.context() as patch:
         for name in [*LEARNERS, *VARIANTS]:
             kind, settings = VARIANTS.get(name, (name, {}))
-            small = {"hidden": (8, 8), "steps": 10} if kind in ("refine", "coarse-prior") else {"hidden": (8,)}
+            small = (
+                {"hidden": (8, 8), "steps": 10}
+                if kind in ("refine", "coarse-prior")
+                else {"hidden": (8,), "shortest_epoch": 5}
+            )
             patch.setitem(VARIANTS, name, (kind, {**settings, **small}))
         yield
 

@@ -329,7 +329,7 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
         (["--warm", "99"], "a warm set of 99 cannot be drawn from 3 training items"),
         (["--warm", "1", "--json", "/no/such/folder/r.json"], "/no/such/folder is not a folder: --json needs one"),
         (["--warm", "1", "--out", __file__], f"{__file__} is a file: give a folder for the results"),
-        (["--warm", "1", "--engine", "magic"], "there is no engine 'magic': choose 'serial' or 'processes'"),
+        (["--warm", "1", "--engine", "magic"], "there is no engine 'magic': choose 'serial', 'processes', 'ray'"),
     ],
 )
 def test_a_mistake_is_a_ramify_error(tmp_path, arguments, message):

@@ -21,8 +21,11 @@ from torch.nn.functional import softplus
 
 from ramify.errors import RamifyError
 from ramify.nets import MLP
+from ramify.parallel import Team
 
 threshold_backward = torch.ops.aten.threshold_backward  # zero where the other is: three times as fast as a mask
+
+ALONE = Team()
 
 __all__ = ["bce", "masked_bce", "pseudo_label_gradient"]
 
@@ -54,19 +57,21 @@ def pseudo_label_gradient(
     alpha: float,
     method: Literal["auto", "gram", "jvp", "double-backward"] = "auto",
     activations: list[Tensor] | None = None,
+    team: Team = ALONE,
 ) -> Tensor:
     """The derivative of the warm loss after one virtual step, by the label of every entry of the batch (B x K).
 
     ``gram`` is the fastest and knows the plain MLP only, ``jvp`` takes any module, ``double-backward`` is the
     reference; ``auto`` chooses between the first two. Dropout must be at rest (``net.eval()``). ``gram`` is
-    spared a pass where the net's ``activations`` for x, and more after it, are there already.
+    spared a pass where the net's ``activations`` for x, and more after it, are there already. In a
+    ``team`` the batch and the warm set are this process's parts of them, whose gradients are added up (by ``jvp``).
     """
     if method == "auto":
-        method = "gram" if knows_gram(net) else "jvp"
+        method = "gram" if knows_gram(net) and team.size == 1 else "jvp"
     if method == "gram":
         return _gram(net, x, y, x_warm, y_warm, alpha, activations)  # type: ignore[arg-type]
     if method == "jvp":
-        return _jvp(net, x, y, x_warm, y_warm, alpha)
+        return _jvp(net, x, y, x_warm, y_warm, alpha, team)
     if method == "double-backward":
         return _double_backward(net, x, y, x_warm, y_warm, alpha)
     raise RamifyError(f"the method is 'auto', 'gram', 'jvp' or 'double-backward', not {method!r}")
@@ -124,14 +129,23 @@ def _gram(
     return tangent.mul_(alpha / len(x))
 
 
-def _jvp(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float) -> Tensor:
+def _jvp(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float, team: Team) -> Tensor:
+    counts = torch.tensor([float(len(x)), float(len(x_warm))])
+    team.add_up([counts])
+    of_all, of_all_warm = map(float, counts)
     theta = {name: value.detach().requires_grad_() for name, value in net.named_parameters() if value.requires_grad}
-    gradients = torch.autograd.grad(bce(functional_call(net, theta, x), y), list(theta.values()))
+    loss = len(x) / of_all * bce(functional_call(net, theta, x), y)
+    gradients = torch.autograd.grad(loss, list(theta.values()))
+    team.add_up(gradients)
     stepped = {
         name: (value - alpha * gradient).detach().requires_grad_()
         for (name, value), gradient in zip(theta.items(), gradients, strict=True)
     }
-    v = torch.autograd.grad(bce(functional_call(net, stepped, x_warm), y_warm), list(stepped.values()))
+    v = [torch.zeros_like(value) for value in stepped.values()]
+    if len(x_warm):
+        loss = len(x_warm) / of_all_warm * bce(functional_call(net, stepped, x_warm), y_warm)
+        v = list(torch.autograd.grad(loss, list(stepped.values())))
+    team.add_up(v)
     with torch.no_grad():
         fixed = {name: value.detach() for name, value in theta.items()}
         along: Tensor = jvp(
@@ -139,7 +153,7 @@ def _jvp(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, a
             (fixed,),
             (dict(zip(fixed, v, strict=True)),),
         )[1]
-    return along * (alpha / len(x))
+    return along * (alpha / of_all)
 
 
 def _double_backward(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float) -> Tensor:

@@ -13,6 +13,7 @@ from ramify.labels import Labels
 from ramify.learners.base import Inputs, Learner, fingerprint
 from ramify.learners.coarse_stage import CoarseStage, Recipe
 from ramify.nets import pick_device
+from ramify.parallel import team
 
 MORE_ROOTS, GROWTH = 50, 0.5  # states of roots, and their share, by which what is known must change to train again
 
@@ -80,7 +81,7 @@ class CoarseLearner(Learner):
 
     def _train_coarse(self, features: Any, labels: Labels) -> CoarseStage:
         """The coarse stage for these data and this seed: from the memory folder, or trained and kept there."""
-        device, seed = pick_device(self.device), self._draw_seed()
+        device, seed = pick_device(self.device), team().agree(self._draw_seed())
         self.taught_ = count_roots(labels)
         states = labels.states(concepts=labels.taxonomy.roots)
         settings = {field.name: getattr(self, field.name) for field in fields(Recipe)}
@@ -97,7 +98,7 @@ class CoarseLearner(Learner):
         with self._reporting() as report:
             stage = CoarseStage.fitted(inputs, states, seed, recipe, report)
             report("fine stage", 0, 1)  # what follows is quick, unless very many answers are known
-        if kept is not None:
+        if kept is not None and team().rank == 0:
             kept.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(kept) as draft:
                 save_file({name: np.ascontiguousarray(value) for name, value in stage.arrays().items()}, draft)

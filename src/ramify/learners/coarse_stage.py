@@ -19,6 +19,7 @@ from ramify.engine import one_thread
 from ramify.learners.base import ROWS, Inputs
 from ramify.meta import masked_bce
 from ramify.nets import MLP, move_average
+from ramify.parallel import team
 from ramify.progress import Report
 from ramify.taxonomy import Index
 
@@ -209,16 +210,21 @@ def _train(
     for averaged_value, value in zip(average, parameters, strict=True):
         averaged_value.copy_(value.detach())
     best, best_loss, worse = [value.clone() for value in average], math.inf, 0
-    size = min(recipe.batch_size, len(seen))
+    crew = team()
+    if crew.size > 1:
+        torch.manual_seed(crew.own(seed))
+    size = min(recipe.batch_size * crew.size, len(seen))
     shuffled, used = seen, len(seen)
     for step in range(1, recipe.steps + 1):
         if used + size > len(shuffled):
             shuffled, used = seen[torch.randperm(len(seen), generator=generator).numpy()], 0
         items = shuffled[used : used + size]
         used += size
-        loss = masked_bce(net(inputs[items]), torch.from_numpy(states[items]).to(inputs.device))
+        own = items[crew.part(size)]
+        loss = len(own) / size * masked_bce(net(inputs[own]), torch.from_numpy(states[own]).to(inputs.device))
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        crew.add_up([value.grad for value in parameters if value.grad is not None])
         optimiser.step()
         move_average(average, [value.detach() for value in parameters], recipe.average, step)
         if step % recipe.look_every == 0 and len(held_out):

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels, Source
+from ramify.learners.base import Inputs
 from ramify.learners.guessing import GuessingLearner, UnknownEntries, Values
 from ramify.learners.search import Between, SearchSpace
 from ramify.learners.training import NetLearner
@@ -67,6 +69,17 @@ class PseudoLabel(GuessingLearner):
         self._activations = self.net_.activations(x) if knows_gram(self.net_) else None
         return self.net_(x) if self._activations is None else self._activations[-1]
 
+    def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
+        loss = super()._step(inputs, labels, items)
+        if self._team.size > 1:  # each has labelled the entries of its own part
+            part = self._team.part(len(items))
+            rows, _, places = self._entries.of_batch(items)
+            own = (rows >= part.start) & (rows < part.stop)
+            found = torch.from_numpy(np.where(own, self._pseudo[places], 0))
+            self._team.add_up([found])
+            self._pseudo[places] = found.numpy()
+        return loss
+
     def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
         # The batch's labels: known entries as they are, unknown ones as their current pseudo-labels.
         rows, columns, where = self._entries.of_batch(items)
@@ -74,11 +87,11 @@ class PseudoLabel(GuessingLearner):
         y[rows, columns] = self._pseudo[where]
 
         # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
-        x_warm, states = self._warm.draw(self.warm_batch, self._generator)
+        x_warm, states, _ = self._own_part(*self._warm.draw(self.warm_batch, self._generator))
         y_warm = states[:, : y.shape[1]].to(x.dtype)
         self.net_.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
         gradient = pseudo_label_gradient(
-            self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha, activations=self._activations
+            self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha, activations=self._activations, team=self._team
         )
         self.net_.train()
         towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)

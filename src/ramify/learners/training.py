@@ -30,6 +30,7 @@ from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
 from ramify.nets import MLP, inputs_of, last_linear, move_average, pick_device
 from ramify.noise import sample as draw
+from ramify.parallel import team
 from ramify.taxonomy import Index
 
 # Fused, a step of Adam takes a tenth of the time on a CPU.
@@ -80,6 +81,8 @@ class NetLearner(Learner):
     """"adam" or "sgd"."""
     verbose: bool = False
     """Whether to show a progress bar."""
+    in_teams: ClassVar[bool] = True
+    """Whether several processes can train it together; not where a loss looks at the whole mini-batch."""
     replays: ClassVar[bool] = True
     """Whether answered items join every mini-batch; not where mini-batches are made of nothing else."""
     search_space: ClassVar[SearchSpace] = {"lr": Between(1e-4, 1e-2), "warm_weight": Between(0.1, 30.0)}
@@ -154,7 +157,7 @@ class NetLearner(Learner):
         self._check_labels(as_labels(labels))
         self._device = pick_device(self.device)
         features = self._start(X, labels)
-        self._seed = self._draw_seed()
+        self._seed = team().agree(self._draw_seed())
         self._generator = torch.Generator().manual_seed(self._seed)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed)
@@ -199,6 +202,9 @@ class NetLearner(Learner):
         callbacks: Iterable[Callback],
         checkpoint: str | Path | None,
     ) -> Self:
+        self._team = team()
+        if self._team.size > 1 and not self.in_teams:
+            raise RamifyError(f"{self.name} is trained by one process only: start it without torchrun")
         inputs = Inputs(features, self.scaler_, self._device)
         warm, partly = self._replayed(labels)
         self._prepare(labels)
@@ -209,7 +215,7 @@ class NetLearner(Learner):
         if not self.replays:
             warm, partly = warm[:0], partly[:0]
         self._warm, self._partly = (Replayed.of(inputs, labels, items) for items in (warm, partly))
-        steps = max(self.shortest_epoch, math.ceil(len(drawn_from) / self.batch_size))
+        steps = max(self.shortest_epoch, math.ceil(len(drawn_from) / (self.batch_size * self._team.size)))
         callbacks = list(callbacks)
         self._trained_on = fingerprint(features, labels, validation is not None) if checkpoint is not None else ""
         if checkpoint is not None:
@@ -223,7 +229,7 @@ class NetLearner(Learner):
                 losses, looks = [], []
                 for step, items in enumerate(self._batches(drawn_from, steps), start=1):
                     with torch.random.fork_rng(devices=[]):  # a module of the user's own may draw at random
-                        torch.manual_seed(self._seed + self.n_steps_)
+                        torch.manual_seed(self._team.own(self._seed + self.n_steps_))
                         losses.append(self._step(inputs, labels, items))
                     report(self.name, epoch * steps + step, epochs * steps)
                     if validation is not None and (step % self.look_every == 0 or step == steps):
@@ -241,7 +247,7 @@ class NetLearner(Learner):
                 self.history_.append(record)
                 for callback in callbacks:
                     callback.on_epoch_end(self, record)
-                if checkpoint is not None:
+                if checkpoint is not None and self._team.rank == 0:
                     self._write_checkpoint(Path(checkpoint))
         if validation is not None and self._best:
             self._return_to(self._best)
@@ -266,7 +272,7 @@ class NetLearner(Learner):
         return {**precisions, "validation": float(np.mean(list(precisions.values())))}
 
     def _batches(self, drawn_from: Index, steps: int) -> Iterable[Index]:
-        size = min(self.batch_size, len(drawn_from))
+        size = min(self.batch_size * self._team.size, len(drawn_from))
         while steps:
             shuffled = drawn_from[torch.randperm(len(drawn_from), generator=self._generator).numpy()]
             for first in range(0, len(shuffled) - size + 1, size):
@@ -277,19 +283,21 @@ class NetLearner(Learner):
 
     def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
         self.net_.train()
-        x = inputs[items]
+        own = items[self._team.part(len(items))]
+        x = inputs[own]
         joining = [  # in every batch: among all others they would drown
-            replayed.draw(self.warm_batch, self._generator)
+            self._own_part(*replayed.draw(self.warm_batch, self._generator))
             for replayed in (self._warm, self._partly)
             if len(replayed) and self._weight
         ]
-        parts = [x, *(of_warm for of_warm, _ in joining)]
+        parts = [x, *(of_warm for of_warm, _, _ in joining)]
         logits, *of_joining = torch.split(self._forward(torch.cat(parts)), [len(part) for part in parts])
-        loss = self._loss(items, x, logits, labels)
-        for of_warm, (_, states) in zip(of_joining, joining, strict=True):
-            loss = loss + self._weight * self._warm_loss(of_warm, states)
+        loss = len(own) / len(items) * self._loss(own, x, logits, labels)
+        for of_warm, (_, states, share) in zip(of_joining, joining, strict=True):
+            loss = loss + self._weight * share * self._warm_loss(of_warm, states)
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        self._add_up(loss)
         self._optimiser.step()
         self.n_steps_ += 1
         state = self.net_.state_dict()
@@ -298,6 +306,20 @@ class NetLearner(Learner):
             averaged, now = ([weights[name] for name in floats] for weights in (self._averaged, state))
             move_average(averaged, now, self.average, self.n_steps_)
         return float(loss.detach())
+
+    def _own_part(self, x: Tensor, states: Tensor) -> tuple[Tensor, Tensor, float]:
+        """This process's part of a batch that all have drawn, and which share of it that is."""
+        part = self._team.part(len(x))
+        return x[part], states[part], (part.stop - part.start) / len(x)
+
+    def _add_up(self, loss: Tensor) -> None:
+        """Give all processes of a team the gradient of all, and the loss."""
+        if self._team.size > 1:
+            for value in self.net_.parameters():
+                if value.requires_grad and value.grad is None:
+                    value.grad = torch.zeros_like(value)
+            gradients = [value.grad for value in self.net_.parameters() if value.grad is not None]
+            self._team.add_up([loss, *gradients])
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
