@@ -21,6 +21,7 @@ from ramify.data import Dataset, benchmark
 from ramify.data.bundle import known_labels
 from ramify.embed import embedder
 from ramify.embed.names import name_vectors
+from ramify.experiments.common import OURS
 from ramify.experiments.compare import Cell, run_cell
 from ramify.metrics import precision_at_k
 from ramify.taxonomy import Taxonomy
@@ -105,7 +106,7 @@ def main(seeds: int) -> None:
                     for how, used in (("without names", replace(whole, name_vectors=None)), ("with names", whole)):
                         cells = [Cell("refine", warm, None, seed) for seed in range(seeds)]
                         results = [
-                            run_cell(benchmark(used, warm=warm, seed=cell.seed), cell, None, Path(memory))
+                            run_cell(benchmark(used, warm=warm, seed=cell.seed), cell, OURS, Path(memory))
                             for cell in cells
                         ]
                         means = [np.mean([result[f"p@{k}"] for result in results]) for k in (1, 3, 5)]

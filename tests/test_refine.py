@@ -10,12 +10,13 @@ from ramify import progress
 from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
-from ramify.learners import LEARNERS, Refine, coarse_stage
+from ramify.learners import LEARNERS, Refine, coarse_stage, refine
 from ramify.learners.base import Inputs
 from ramify.learners.choice import NAMELESS, Answers
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.ridge import LAMBDAS, Factors, Ridge
 from ramify.learners.tree import given_known
+from ramify.learners.warm import answered_items
 from ramify.nets import MLP
 from ramify.taxonomy import Taxonomy
 
@@ -116,6 +117,19 @@ def test_items_that_came_later_can_be_answered(data_fixture):
     learner.partial_fit(more.tolist(), longer, items=60)
     assert 60 in learner.fine_.slot_of
     assert np.isfinite(learner.predict_proba(more)).all()
+
+
+def test_of_many_items_that_were_added_some_correct_the_coarse_stage(monkeypatch):
+    features, labels = data(40, warm=5)
+    learner = Refine(**COARSE).fit(features[:10], labels.take(slice(10)))
+    answered = answered_items(labels)
+    learner.partial_fit(features, labels)
+    assert set(range(10, 40)) <= set(learner.learned_items().tolist())
+    monkeypatch.setattr(refine, "MOST_NEW", 7)  # all of them would take memory by the square of their number
+    learner.partial_fit(features, labels)
+    learned = set(learner.learned_items().tolist())
+    assert set(answered.tolist()) <= learned
+    assert 7 <= len(learned) <= 7 + len(answered)
 
 
 def test_predictions_are_the_product_of_both_stages(data_fixture):

@@ -44,6 +44,7 @@ Stages: TypeAlias = tuple[Floats, Tensor, Tensor]
 
 KEPT_DIRECTIONS = 128  # of the features, in a cache: opinions are then .012 off on the mean (docs/design.md)
 FEWEST = 10  # completely known items from which precision is estimated: one or two would say 0 or 1
+MOST_NEW = 1000  # items with new coarse labels that correct the coarse stage, until it is trained again
 PRIOR_VARIANCE = 1.0  # of what is learned of a concept, in the regressions' own units
 
 
@@ -119,13 +120,18 @@ class Refine(CoarseLearner):
         return FineStage(self.taxonomy_, self.shrinkage, self.names_, trained.sum(axis=0, dtype=np.intp))
 
     def _newly_coarse(self, labels: Labels) -> Index:
-        """The items of which more roots are known than the coarse stage was taught."""
+        """Items of which more roots are known than the coarse stage was taught; some of them, where they are many.
+
+        A regression over all items that were added would take memory by the square of their number; some correct the
+        coarse stage well enough until it is trained again.
+        """
         found = [np.empty(0, np.intp)]
         for first in range(0, len(labels), ROWS):
             items = np.arange(first, min(first + ROWS, len(labels)))
             known = labels.states(items, self.taxonomy_.roots) >= 0
             found.append(items[(known & ~self._trained(items)).any(axis=1)])
-        return np.concatenate(found)
+        new = np.concatenate(found)
+        return new if len(new) <= MOST_NEW else new[np.linspace(0, len(new) - 1, MOST_NEW).astype(np.intp)]
 
     def _trained(self, items: Index) -> NDArray[np.bool_]:
         """The roots that the coarse stage was taught of some items: items x roots."""
