@@ -98,6 +98,28 @@ def test_a_failed_export_leaves_the_old_file(store, tmp_path, monkeypatch):
 # -- events ----------------------------------------------------------------------------------------------------------
 
 
+def test_texts_that_a_spreadsheet_takes_for_formulas(tmp_path):
+    taxonomy = Taxonomy({"=animal": ["-cat", "dog"]})
+    with Store.create(tmp_path / "formulas", taxonomy) as store:
+        store.add(["=1+1", "@b"], ["x", "y"], None, None, Labels(taxonomy, [[1], [0]]))
+        export_labels(store, tmp_path / "plain.csv")
+        export_labels(store, tmp_path / "safe.csv", safe=True)
+        with pytest.raises(RamifyError, match="files are made safe for spreadsheets"):
+            export_labels(store, tmp_path / "safe.jsonl", safe=True)
+        chosen = np.ones((2, 2), bool)
+        blocks = [(np.arange(2), chosen.astype(np.float32), chosen)]
+        export_predictions(tmp_path / "predicted.csv", None, taxonomy, store.all_ids(), iter(blocks), safe=True)
+    assert not (tmp_path / "safe.jsonl").exists()
+    plain, safe = ((tmp_path / name).read_text().splitlines() for name in ("plain.csv", "safe.csv"))
+    assert plain[2] == "=1+1,=animal > -cat,unknown,"
+    assert safe[2] == "'=1+1,'=animal > -cat,unknown,"
+    assert (tmp_path / "predicted.csv").read_text().splitlines() == [
+        "id,labels,'=animal > -cat,'=animal > dog",
+        "'=1+1,'=animal > -cat;=animal > dog,1.0,1.0",
+        "'@b,'=animal > -cat;=animal > dog,1.0,1.0",
+    ]
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_events_with_those_taken_back(store, tmp_path, ending):
     answers(store, (0, "cat", "yes"), (0, "dog", "skip"))

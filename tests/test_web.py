@@ -132,7 +132,7 @@ class TestLooking:
         assert client.get("/api/review").json()["disagreements"] == []
 
     def test_training_needs_features(self, client):
-        assert client.post("/api/train").json()["started"] is False
+        assert client.post("/api/train", json={}).json()["started"] is False
 
     def test_the_page_and_the_docs_need_nothing_from_elsewhere(self, client):
         for path in ("/", "/docs", *(f"/static/{file.name}" for file in STATIC.iterdir())):

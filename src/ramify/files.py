@@ -74,12 +74,21 @@ def whole_file(path: str | Path) -> Iterator[Path]:
             raise RamifyError(f"{path}: there is no folder {path.parent} to write it to")
         try:
             yield draft
-            with draft.open("rb") as written:
-                os.fsync(written.fileno())
+            sync(draft)
             os.replace(draft, path)
+            sync(path.parent)  # a name that is not on the disk is lost with the power
         finally:
             with suppress(OSError):  # a read-only folder refuses this too, and would hide what went wrong first
                 draft.unlink()
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_npz(path: str | Path, arrays: dict[str, NDArray[Any]], *, compress: bool = False) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ramify.readers.table import Layout
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
+SafeCsv = Annotated[
+    bool, typer.Option("--safe-csv", help="Put an apostrophe before texts that a spreadsheet takes for formulas.")
+]
 Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the file's ending.")]
 StrategyName = Annotated[
     str,
@@ -259,6 +262,7 @@ def predict(
         float | None, typer.Option(help="Choose the threshold so that this share of labels is right, by the answers.")
     ] = None,
     kind: Format = None,
+    safe_csv: SafeCsv = False,
     features: Features = None,
     images: Images = None,
     id_column: Id = "id",
@@ -288,7 +292,7 @@ def predict(
             "progress": shown,
         }
         with predicting(store, source, threshold=threshold, precision=precision, **reading) as predicted:
-            written = export_predictions(out, kind, store.taxonomy, predicted.ids, predicted.blocks)
+            written = export_predictions(out, kind, store.taxonomy, predicted.ids, predicted.blocks, safe=safe_csv)
     _tell_left_out(predicted.left_out)
     if predicted.untested:
         print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
@@ -304,6 +308,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="DIR-labels.FORMAT")] = None,
     events: Annotated[bool, typer.Option("--events", help="Every answer ever given, instead of labels.")] = False,
     known: Annotated[bool, typer.Option("--known", help="Only entries that are known.")] = False,
+    safe_csv: SafeCsv = False,
 ) -> None:
     """Write all labels (yes, no or unknown, and why) or all answers to a table."""
     from ramify.project.store.store import Store
@@ -314,7 +319,9 @@ def export(
     out = out or Path(f"{folder.resolve().name}-{'events' if events else 'labels'}.{kind}")
     with Store(folder) as store:
         written, total = (
-            export_events(store, out, kind) if events else export_labels(store, out, kind, known_only=known)
+            export_events(store, out, kind, safe=safe_csv)
+            if events
+            else export_labels(store, out, kind, known_only=known, safe=safe_csv)
         )
     print(f"Wrote {written} of {total} rows to {out}.")
 

@@ -26,6 +26,7 @@ from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes as shape
 from ramify.project.store.database import UnavailableError
 from ramify.version import __version__
+from ramify.web.connections import Connection, allow_many
 from ramify.web.security import LOCAL_HOSTS, Guard, check_token
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _add_asking(app: FastAPI, service: "Service") -> None:
         return Json(service.history(annotator, limit))
 
     @app.post("/api/train", response_model=shape.TrainingStart, summary="Train")
-    def train() -> Response:
+    def train(wanted: shape.Train) -> Response:
         """Starts a training in its own process, unless one is running."""
         return Json(service.train())
 
@@ -234,6 +235,7 @@ def serve(
     from ramify.project.live.service import Service
 
     share_the_machine()
+    allow_many()
     if token is None and not _is_local(host):
         token = secrets.token_urlsafe(24)
     if token is not None:
@@ -250,6 +252,7 @@ def serve(
                 webbrowser.open(link)
             config = uvicorn.Config(
                 app,
+                http=Connection,
                 loop="asyncio",
                 workers=1,
                 log_level="warning",

@@ -72,6 +72,10 @@ class Undo(Request):
     annotator: Annotator
 
 
+class Train(Request):
+    """Asks for a training; there is nothing to say about it."""
+
+
 # -- questions ---------------------------------------------------------------------------------------------------------
 
 

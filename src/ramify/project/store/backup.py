@@ -16,11 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ramify.errors import RamifyError
-from ramify.files import disk_trouble, disk_troubles, whole_file
+from ramify.files import disk_trouble, disk_troubles, sync, whole_file
 from ramify.project.store.database import Database, intact, is_full
 from ramify.project.store.locks import LockedError, locked
 from ramify.project.store.models import NEWEST, kept_models
-from ramify.project.store.revisions import sync
 
 DATABASE, MARK, NAMES = "project.db", "ramify.json", "names.npz"
 RESTORING = ".restoring"  # lists what a restore writes, until it is finished
@@ -154,6 +153,9 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
     names = archive.namelist()
     if not {DATABASE, MARK} <= set(names) or not all(map(_is_ours, names)):
         raise zipfile.BadZipFile
+    needed, free = sum(part.file_size for part in archive.infolist()), shutil.disk_usage(folder).free
+    if needed > free:  # before anything is written: what unpacks to more than it says is found out by its checksum
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
     (folder / RESTORING).write_text(json.dumps(names), encoding="utf-8")
     for written in (folder / RESTORING, folder):
         sync(written)

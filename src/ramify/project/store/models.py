@@ -14,10 +14,9 @@ from typing import Any
 from sqlalchemy import Integer, cast, func, select
 
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles
+from ramify.files import disk_troubles, sync
 from ramify.project.store.database import Database, intact, of_kinds
 from ramify.project.store.locks import is_locked, locked
-from ramify.project.store.revisions import sync
 from ramify.project.store.schema import curve, meta, models
 
 KEPT = 3  # models: the newest, and those that another process may still be reading

@@ -1,13 +1,12 @@
 """How files of a project are replaced: written whole anew, named by one transaction, then the old ones go."""
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from sqlalchemy import Connection
 
+from ramify.files import sync
 from ramify.project.store.items import Contents, Items, get_number, put
 
 NUMBERED = re.compile(r"\.?(?:features|imported)-(\d+)\.np[yz]")
@@ -60,12 +59,3 @@ def number_of(name: str) -> int | None:
     """The number in the name of a file (or of its draft) that is replaced as a whole."""
     match = NUMBERED.match(name)
     return int(match[1]) if match else None
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, whole_file
+from ramify.files import disk_troubles, sync, whole_file
 from ramify.labels import Labels
 from ramify.project.store import adding
 from ramify.project.store.answers import Answered, Answers, Event, Request
@@ -21,7 +21,6 @@ from ramify.project.store.database import Database, UnavailableError
 from ramify.project.store.items import Contents, Item, Items, name_concepts, put
 from ramify.project.store.leases import SECONDS, Leases
 from ramify.project.store.models import Models
-from ramify.project.store.revisions import sync
 from ramify.project.store.trainings import Trainings
 from ramify.taxonomy import ConceptRef, Index, Taxonomy
 

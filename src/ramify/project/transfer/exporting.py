@@ -34,15 +34,18 @@ EVENT = {
 LABEL = {"id": "text", "concept": "text", "state": "text", "source": "text"}
 
 
-def export_events(store: Store, path: str | Path, kind: str | None = None) -> tuple[int, int]:
-    """Write every answer ever given, oldest first, also those taken back; returns rows written and rows in all."""
+def export_events(store: Store, path: str | Path, kind: str | None = None, *, safe: bool = False) -> tuple[int, int]:
+    """Write every answer ever given, oldest first, also those taken back; returns rows written and rows in all.
+
+    ``safe``, here and below, is as ``tables.writing`` has it.
+    """
     events = store.events()
     store.refresh()  # what these are about may just have been added
     ids, paths = store.all_ids(), _paths(store)
     if not all(0 <= event.item < len(ids) and event.concept in paths for event in events):
         raise RamifyError(f"{store.folder}: there are answers about nothing: restore the project from a backup")
     undone = {event.undoes for event in events}
-    with writing(path, EVENT, format_of(Path(path), kind)) as writer:
+    with writing(path, EVENT, format_of(Path(path), kind), safe=safe) as writer:
         for first in range(0, len(events), ENTRIES):
             part = events[first : first + ENTRIES]
             block: dict[str, list[Any]] = {name: [getattr(e, name, None) for e in part] for name in EVENT}
@@ -55,7 +58,7 @@ def export_events(store: Store, path: str | Path, kind: str | None = None) -> tu
 
 
 def export_labels(
-    store: Store, path: str | Path, kind: str | None = None, *, known_only: bool = False
+    store: Store, path: str | Path, kind: str | None = None, *, known_only: bool = False, safe: bool = False
 ) -> tuple[int, int]:
     """Write a row for every item and concept: yes, no or unknown, and its source (imported, annotated or deduced).
 
@@ -65,7 +68,7 @@ def export_labels(
     taxonomy = labels.taxonomy
     names = np.array([taxonomy.path(number) for number in taxonomy.preorder], object)
     words = np.array([None, *(source.name.lower() for source in list(Source)[1:])], object)
-    with writing(path, LABEL, format_of(Path(path), kind)) as writer:
+    with writing(path, LABEL, format_of(Path(path), kind), safe=safe) as writer:
         for items in _blocks(len(labels), len(taxonomy)):
             states, sources = (f(items, taxonomy.preorder) for f in (labels.states, labels.sources))
             keep = states != UNKNOWN if known_only else np.ones(states.shape, np.bool_)
@@ -109,9 +112,11 @@ def export_predictions(
     taxonomy: Taxonomy,
     ids: Sequence[str],
     blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
+    *,
+    safe: bool = False,
 ) -> int:
     """Write a row for each item: its id, the fine concepts chosen, and the probability of each fine concept."""
-    with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind)) as writer:
+    with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind), safe=safe) as writer:
         for block in prediction_tables(taxonomy, ids, blocks):
             writer.write(block)
     return writer.rows

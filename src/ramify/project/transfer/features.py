@@ -14,7 +14,7 @@ from ramify.data.features import as_features
 from ramify.embed import Embedder, Floats, default_embedder, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, read_npy
+from ramify.files import disk_troubles, read_npy, sync
 from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -145,8 +145,11 @@ def keep_embedder(by: Embedder, folder: Path) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     by.save(draft)
+    for written in (*draft.rglob("*"), draft):
+        sync(written)
     shutil.rmtree(folder, ignore_errors=True)
     draft.rename(folder)
+    sync(folder.parent)
 
 
 def drop_drafts(store: Store, *used: Path | None) -> None:

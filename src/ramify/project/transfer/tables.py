@@ -12,6 +12,7 @@ from ramify.files import whole_file
 
 __all__ = ["RowWriter", "format_of", "writing"]
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
 FORMATS = ("csv", "jsonl", "parquet")  # more can be read: see readers.rows
 SEPARATOR = ";"  # between the names of a list, where a format has no lists
 
@@ -31,8 +32,10 @@ def format_of(path: Path | None, wanted: str | None) -> str:
 class RowWriter:
     """Takes blocks of rows, each a mapping of the same columns to values; ``rows`` counts them."""
 
-    def __init__(self, draft: Path, columns: Mapping[str, str], kind: str, closing: ExitStack) -> None:
-        self.columns, self.kind, self.rows = dict(columns), kind, 0
+    def __init__(
+        self, draft: Path, columns: Mapping[str, str], kind: str, closing: ExitStack, *, safe: bool = False
+    ) -> None:
+        self.columns, self.kind, self.rows, self.safe = dict(columns), kind, 0, safe
         if kind == "parquet":
             import pyarrow
             import pyarrow.parquet
@@ -50,7 +53,7 @@ class RowWriter:
         self._file = closing.enter_context(draft.open("w", encoding="utf-8", newline=""))
         if kind == "csv":
             self._csv = csv.writer(self._file, lineterminator="\n")
-            self._csv.writerow(columns)
+            self._csv.writerow(map(harmless, columns) if safe else columns)
 
     def write(self, block: Mapping[str, Sequence[Any]]) -> None:
         """Write some rows, given column by column."""
@@ -70,16 +73,26 @@ class RowWriter:
 
     def _plain(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
         kind = self.columns[name]
-        if kind == "names":
-            return [SEPARATOR.join(value) for value in values]
         if kind == "flag":
             return ["yes" if value else "no" for value in values]
-        return values
+        plain = [SEPARATOR.join(value) for value in values] if kind == "names" else values
+        return list(map(harmless, plain)) if self.safe and kind in ("names", "text") else plain
+
+
+def harmless(text: Any) -> Any:
+    """A text that no spreadsheet takes for a formula.
+
+    >>> harmless("=1+1"), harmless("a cat")
+    ("'=1+1", 'a cat')
+    """
+    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULAS) else text
 
 
 @contextmanager
-def writing(path: str | Path, columns: Mapping[str, str], kind: str) -> Iterator[RowWriter]:
+def writing(path: str | Path, columns: Mapping[str, str], kind: str, *, safe: bool = False) -> Iterator[RowWriter]:
     """A writer of columns, each of one kind: text, whole (a number), number, flag, or names (a list).
+
+    ``safe`` puts an apostrophe before texts of a .csv file that a spreadsheet would take for a formula.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -91,5 +104,7 @@ def writing(path: str | Path, columns: Mapping[str, str], kind: str) -> Iterator
     path = Path(path)
     if path.is_dir():
         raise RamifyError(f"{path} is a folder: give the name of a file to write")
+    if safe and kind != "csv":
+        raise RamifyError(f"{path}: only .csv files are made safe for spreadsheets: write one, or leave out --safe-csv")
     with whole_file(path) as draft, ExitStack() as closing:
-        yield RowWriter(draft, columns, kind, closing)
+        yield RowWriter(draft, columns, kind, closing, safe=safe)
