@@ -1,6 +1,7 @@
 """Backups: whole while others write, restored whole or not at all, also when the restore is killed."""
 
 import json
+import shutil
 import zipfile
 
 import pytest
@@ -78,6 +79,15 @@ def test_backups_that_cannot_be_written_or_restored_are_refused(store, tmp_path)
     with pytest.raises(RamifyError, match=r"imported-0001.npz is missing: the project is damaged"):
         store.backup(tmp_path / "another.zip")
     assert not (tmp_path / "another.zip").exists()
+
+
+def test_a_backup_that_does_not_fit_is_refused_before_anything_is_written(store, tmp_path, monkeypatch):
+    store.backup(tmp_path / "b.zip")
+    free = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
+    with pytest.raises(RamifyError, match="the disk is full; nothing was restored: make room and try again"):
+        Store.restore(tmp_path / "b.zip", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_a_backup_never_replaces_a_file(store, tmp_path):

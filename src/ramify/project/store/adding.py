@@ -17,7 +17,7 @@ from ramify.labels import Labels, Source
 from ramify.project.store.database import chunks, intact
 from ramify.project.store.items import Items, name_concepts, put, put_setting, sound
 from ramify.project.store.models import LAST, OUTGROWN
-from ramify.project.store.revisions import OutdatedError, new_number, next_contents
+from ramify.project.store.revisions import OutdatedError, measure, name_files, new_number, next_contents
 from ramify.project.store.schema import items as table
 from ramify.taxonomy import ConceptRef, Index
 
@@ -70,7 +70,7 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
     if merged is None and not rewrite:
         return 0, len(old)
     with new_number(items) as number:
-        named: dict[str, Any] = {"items": contents.items + len(new)}
+        named: dict[str, str] = {}
         if merged is not None:
             named["imported"] = f"imported-{number}.npz"
             merged.save(items.folder / named["imported"])
@@ -78,6 +78,7 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
             named["features"] = f"features-{number}.npy"
             added = np.concatenate([old[np.argsort(place[old])], new]) if kept is None else new
             _write_features(items.folder / named["features"], kept, features, added)
+        sums = measure(items, named)
         with next_contents(items, contents) as connection:
             for part in chunks(new.tolist(), INSERTED):
                 first = contents.items + int(np.searchsorted(new, part[0]))
@@ -85,8 +86,8 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
                     "INSERT INTO items (number, id, text, picture) VALUES (?, ?, ?, ?)",
                     [(item, *rows[row]) for item, row in enumerate(part, start=first)],
                 )
-            for key, value in named.items():
-                put(connection, key, value)
+            put(connection, "items", contents.items + len(new))
+            name_files(connection, named, sums)
     return len(new), len(old)
 
 
@@ -146,9 +147,10 @@ def replace_features(items: Items, features: Any, settings: Mapping[str, Any]) -
     with disk_troubles(items.folder, "nothing was changed"), new_number(items) as number:
         name = f"features-{number}.npy"
         _write_features(items.folder / name, None, rows, np.arange(contents.items))
+        sums = measure(items, {"features": name})
         with next_contents(items, contents) as connection:
             put(connection, OUTGROWN, int(connection.execute(LAST).scalar_one()))
-            put(connection, "features", name)
+            name_files(connection, {"features": name}, sums)
             for key, value in settings.items():
                 put_setting(connection, key, value)
 
@@ -175,9 +177,10 @@ def _split(items: Items, path: str, finer: list[str], exhaustive: bool) -> None:
     with new_number(items) as number:
         name = f"imported-{number}.npz"
         imported.migrate(taxonomy, moved).save(items.folder / name)
+        sums = measure(items, {"imported": name})
         with next_contents(items, contents) as connection:
             name_concepts(connection, taxonomy, [taxonomy.path(n) for n in taxonomy.children(path)])
-            put(connection, "imported", name)
+            name_files(connection, {"imported": name}, sums)
 
 
 def _column(ids: list[str], values: Sequence[str | None] | None, what: str) -> Sequence[str | None]:

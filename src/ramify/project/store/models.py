@@ -65,7 +65,7 @@ class Models:
         self.database.check_writable()
         with disk_troubles(self.folder, "no model was added"), self._draft() as draft:
             noted = build(draft)
-            files = {path.relative_to(draft).as_posix(): _measured(path) for path in _files(draft)}
+            files = {path.relative_to(draft).as_posix(): measured(path) for path in _files(draft)}
             for path in (draft, *draft.rglob("*")):
                 sync(path)
             row = {
@@ -202,7 +202,8 @@ def damage(folder: Path, files: Mapping[str, Sequence[int]], thorough: bool = Fa
     return None
 
 
-def _measured(path: Path) -> tuple[int, int]:
+def measured(path: Path) -> tuple[int, int]:
+    """The size and the checksum of a file."""
     return path.stat().st_size, _checksum(path)
 
 

@@ -1,13 +1,14 @@
 """How files of a project are replaced: written whole anew, named by one transaction, then the old ones go."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from sqlalchemy import Connection
 
 from ramify.files import sync
 from ramify.project.store.items import Contents, Items, get_number, put
+from ramify.project.store.models import measured
 
 NUMBERED = re.compile(r"\.?(?:features|imported)-(\d+)\.np[yz]")
 
@@ -37,6 +38,26 @@ def next_contents(items: Items, before: Contents) -> Iterator[Connection]:
             raise OutdatedError
         yield connection
         put(connection, "revision", before.revision + 1)
+
+
+def measure(items: Items, files: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """Size and checksum of new files; refused where others, who were quicker, have removed them already."""
+    try:
+        return {key: measured(items.folder / name) for key, name in files.items()}
+    except FileNotFoundError:
+        raise OutdatedError from None
+
+
+def name_files(connection: Connection, files: Mapping[str, str], sums: Mapping[str, tuple[int, int]]) -> None:
+    """Name the current features, or imported labels, with what ``measure`` found of them."""
+    for key, name in files.items():
+        put(connection, key, name)
+        put(connection, checksum_key(key), sums[key])
+
+
+def checksum_key(key: str) -> str:
+    """Where size and checksum of the current features, or imported labels, are kept."""
+    return f"checksum {key}"
 
 
 def tidy(items: Items, number: int) -> None:
