@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 from ramify.engine import run
 from ramify.errors import RamifyError
@@ -44,6 +45,10 @@ def die(folder: Path, times: int, number: int) -> int:
 
 def threads_of_blas(_: int) -> str | None:
     return os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def torch_threads(_: int) -> int:
+    return torch.get_num_threads()
 
 
 @pytest.mark.parametrize("engine", ON_THIS_MACHINE)
@@ -94,11 +99,12 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
 
 def test_workers_that_are_killed_again_and_again_are_no_accident(tmp_path):
     with pytest.raises(RamifyError, match="killed 3 times in a row, perhaps because the memory ran out"):
-        run(partial(die, tmp_path, 99), [3], "processes")
+        run(partial(die, tmp_path, 99), [3, 3], "processes")
 
 
 def test_workers_use_one_thread():
-    assert run(threads_of_blas, [0], "processes") == ["1"]
+    assert run(threads_of_blas, [0, 1], "processes") == ["1", "1"]
+    assert run(torch_threads, [0], "serial") == run(torch_threads, [0], "processes") == [1]
 
 
 @pytest.mark.parametrize("engine", ["cluster", "serial:host", "Ray"])

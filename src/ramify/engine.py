@@ -119,7 +119,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _spread(attempt: Attempt[Task, Result], tasks: list[Task], engine: str) -> Iterator[Result | Failure]:
-    if engine == "serial":
+    if engine == "serial" or (engine == "processes" and len(tasks) == 1):  # starting a worker would only take time
         return _one_by_one(attempt, tasks)
     if engine == "processes":
         return _in_processes(attempt, tasks)

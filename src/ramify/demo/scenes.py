@@ -29,6 +29,7 @@ FINE = [name for names in TAXONOMY.values() for name in names]
 SIDE = 128  # pixels of a scene
 SHARPNESS = 2  # pixels drawn for each pixel of a scene, along one side
 BATCH = 64  # scenes drawn and embedded by one task
+MANY = 1000  # from so many on, starting workers takes less time than they save
 
 Backdrop: TypeAlias = tuple[Colour, Colour, Colour]
 
@@ -165,13 +166,14 @@ def contact_sheet(seed: int, count: int = 24) -> Image.Image:
     return sheet
 
 
-def render(seed: int, count: int, engine: str = "processes") -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+def render(seed: int, count: int, engine: str | None = None) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """The features and the fine labels (columns in the order of ``TAXONOMY``) of a seed's first scenes.
 
     >>> features, labels = render(seed=0, count=3, engine="serial")
     >>> len(features), labels.shape
     (3, (3, 20))
     """
+    engine = engine or ("processes" if count > MANY else "serial")
     batches = [range(first, min(first + BATCH, count)) for first in range(0, count, BATCH)]
     rendered = run(partial(_render_batch, seed), batches, engine)
     empty = np.empty((0, FEATURES), np.float32), np.empty((0, len(FINE)), np.uint8)

@@ -126,7 +126,7 @@ def plan(
 ) -> Plan:
     """All that is computed, checked before it begins; a batch of questions has the paper's size by default.
 
-    >>> planned = plan("scenes:400", ratios=[-6, -5, -4], seeds=1)
+    >>> planned = plan("scenes:80", ratios=[-4, -3, -2], seeds=1)
     >>> planned.batch, planned.learners[:2]
     (100, ('fully-supervised', 'leml'))
     """
