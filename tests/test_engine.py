@@ -1,46 +1,16 @@
 """Engine: the same results in the same order, however the work is spread, whatever becomes of workers and tasks."""
 
-import errno
 import os
-import signal
 from functools import partial
-from pathlib import Path
 
 import pytest
 import torch
 
 from ramify.engine import run
 from ramify.errors import RamifyError
-from ramify.files import disk_trouble
+from tasks import die, fill_the_disk, refuse, square
 
 ON_THIS_MACHINE = ("serial", "processes")
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def refuse(number: int) -> int:
-    if number == 7:
-        raise RamifyError("seven is not wanted")
-    if number == 8:
-        raise KeyError("eight")
-    return number
-
-
-def fill_the_disk(folder: Path, number: int) -> int:
-    (folder / str(number)).touch()
-    raise disk_trouble(OSError(errno.ENOSPC, "full"), folder) from OSError(errno.ENOSPC, "full")
-
-
-def die(folder: Path, times: int, number: int) -> int:
-    """The first so many workers that get the third task are killed at it."""
-    if number == 3:
-        deaths = len(list(folder.iterdir()))
-        if deaths < times:
-            (folder / str(deaths)).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-    return number
 
 
 def threads_of_blas(_: int) -> str | None:

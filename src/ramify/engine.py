@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import torch
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
@@ -109,6 +108,8 @@ def one_thread() -> Iterator[None]:
     Threads wait for each other by spinning: nets as small as ours gain little by a second one on an idle machine, and
     lose much on a busy one (benchmarks/train.py).
     """
+    import torch  # workers whose tasks do not need it start sooner without
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
