@@ -15,6 +15,7 @@ from ramify.project.transfer.answer_table import answer_from_table
 from ramify.project.transfer.exporting import export_events, export_labels, export_predictions
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
+from test_cli import ramify
 
 TAXONOMY = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
 
@@ -98,7 +99,7 @@ def test_a_failed_export_leaves_the_old_file(store, tmp_path, monkeypatch):
 # -- events ----------------------------------------------------------------------------------------------------------
 
 
-def test_texts_that_a_spreadsheet_takes_for_formulas(tmp_path):
+def test_texts_that_a_spreadsheet_takes_for_formulas(tmp_path, monkeypatch):
     taxonomy = Taxonomy({"=animal": ["-cat", "dog"]})
     with Store.create(tmp_path / "formulas", taxonomy) as store:
         store.add(["=1+1", "@b"], ["x", "y"], None, None, Labels(taxonomy, [[1], [0]]))
@@ -110,6 +111,9 @@ def test_texts_that_a_spreadsheet_takes_for_formulas(tmp_path):
         blocks = [(np.arange(2), chosen.astype(np.float32), chosen)]
         export_predictions(tmp_path / "predicted.csv", None, taxonomy, store.all_ids(), iter(blocks), safe=True)
     assert not (tmp_path / "safe.jsonl").exists()
+    monkeypatch.chdir(tmp_path)
+    assert ramify("export", tmp_path / "formulas", "--safe-csv").stdout == "Wrote 6 of 6 rows to formulas-labels.csv.\n"
+    assert (tmp_path / "formulas-labels.csv").read_text() == (tmp_path / "safe.csv").read_text()
     plain, safe = ((tmp_path / name).read_text().splitlines() for name in ("plain.csv", "safe.csv"))
     assert plain[2] == "=1+1,=animal > -cat,unknown,"
     assert safe[2] == "'=1+1,'=animal > -cat,unknown,"

@@ -315,7 +315,7 @@ def export(
     from ramify.project.transfer.exporting import export_events, export_labels
     from ramify.project.transfer.tables import format_of
 
-    kind = format_of(out, kind or (None if out else "jsonl"))
+    kind = format_of(out, kind or (None if out else "csv" if safe_csv else "jsonl"))
     out = out or Path(f"{folder.resolve().name}-{'events' if events else 'labels'}.{kind}")
     with Store(folder) as store:
         written, total = (
