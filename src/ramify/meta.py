@@ -130,7 +130,7 @@ def _gram(
 
 
 def _jvp(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float, team: Team) -> Tensor:
-    counts = torch.tensor([float(len(x)), float(len(x_warm))])
+    counts = x.new_tensor([len(x), len(x_warm)])
     team.add_up([counts])
     of_all, of_all_warm = map(float, counts)
     theta = {name: value.detach().requires_grad_() for name, value in net.named_parameters() if value.requires_grad}

@@ -75,9 +75,9 @@ class PseudoLabel(GuessingLearner):
             part = self._team.part(len(items))
             rows, _, places = self._entries.of_batch(items)
             own = (rows >= part.start) & (rows < part.stop)
-            found = torch.from_numpy(np.where(own, self._pseudo[places], 0))
+            found = torch.from_numpy(np.where(own, self._pseudo[places], 0)).to(self._device)
             self._team.add_up([found])
-            self._pseudo[places] = found.numpy()
+            self._pseudo[places] = found.cpu().numpy()
         return loss
 
     def _loss(self, items: Index, x: Tensor, logits: Tensor, labels: Labels) -> Tensor:
