@@ -48,6 +48,13 @@ def test_a_file_says_the_same_wherever_it_is_cut_into_parts(folder, content, chu
     assert read_whole(path, chunk) == json.loads(path.read_bytes().removeprefix(mark))
 
 
+def test_a_key_of_two_lines_is_told_in_one(tmp_path):
+    (tmp_path / "a.json").write_text('{"two\\nlines": [1,')
+    with pytest.raises(RamifyError) as caught:
+        read_whole(tmp_path / "a.json", 4)
+    assert str(caught.value).startswith(f"{tmp_path / 'a.json'}, 'two\\nlines', element ")
+
+
 @settings(max_examples=80, deadline=None)
 @given(OBJECTS, st.integers(1, 9), st.data())
 def test_every_damaged_file_is_one_sentence(folder, content, chunk, data):

@@ -37,8 +37,11 @@ class Section:
 
         >>> Section(Path("a.json"), "images", "list", iter(())).where(17)
         'a.json, images, element 17'
+        >>> Section(Path("a.json"), "two\\nlines", "value", iter(())).where(1)
+        "a.json, 'two\\\\nlines'"
         """
-        return f"{self.path}, {self.name}{_SAID[self.kind].format(place)}"
+        name = self.name if self.name.isprintable() else repr(self.name)  # an error is one line, whatever a file holds
+        return f"{self.path}, {name}{_SAID[self.kind].format(place)}"
 
 
 _SAID = {"list": ", element {}", "object": ", {!r}", "value": ""}
