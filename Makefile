@@ -2,7 +2,7 @@
 PYTHON ?= python3
 READY := .venv/.ready
 
-.PHONY: demo test slow check check-page bench browser clean
+.PHONY: demo test slow check check-page bench browser postgres clean
 
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
@@ -37,6 +37,10 @@ check-page:
 browser:
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
 	command -v npm || { apt-get update -qq && apt-get install -y -qq nodejs npm; }
+
+# Projects that keep their database in PostgreSQL are tested with a real one, started by the tests; else they are skipped.
+postgres:
+	ls /usr/lib/postgresql/*/bin/initdb || { apt-get update -qq && apt-get install -y -qq postgresql; }
 
 bench: $(READY)
 	.venv/bin/python -m pip install --quiet --editable '.[bench]'

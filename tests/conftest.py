@@ -48,6 +48,21 @@ def visit(browser):
         yield visits
 
 
+@pytest.fixture(scope="session")
+def postgres():
+    """A real PostgreSQL, for the tests of projects whose database is elsewhere."""
+    from postgres import started_postgres
+
+    with started_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request):
+    """Where a project's database is: in its folder, or in PostgreSQL."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres").new()
+
+
 # Started in the background of a script, pytest would ignore Ctrl-C, and so would all processes that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

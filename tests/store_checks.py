@@ -16,8 +16,8 @@ TREE = {"animal": ["cat", "dog"], "food": ["apple", "banana"]}
 TAXONOMY = Taxonomy(TREE)
 
 
-def filled(folder, count=3, columns=2):
-    store = Store.create(folder, TAXONOMY)
+def filled(folder, count=3, columns=2, address=None):
+    store = Store.create(folder, TAXONOMY, address=address)
     numbers = np.arange(count)
     features = np.column_stack([numbers] * columns).astype(np.float32) if columns else None
     store.add([f"i{n}" for n in numbers], [f"text {n}" for n in numbers], None, features, coarse(count))

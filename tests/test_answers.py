@@ -13,8 +13,8 @@ from store_checks import coarse, filled, ids
 
 
 @pytest.fixture
-def store(tmp_path):
-    with filled(tmp_path / "project") as store:
+def store(tmp_path, address):
+    with filled(tmp_path / "project", address=address) as store:
         yield store
 
 

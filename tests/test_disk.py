@@ -290,11 +290,11 @@ def test_a_log_that_cannot_be_read_is_said(whole, tmp_path):
 
 def test_an_old_project_that_can_only_be_read_is_said(whole, tmp_path):
     with closing(sqlite3.connect(whole / "project.db")) as connection:
+        connection.execute("DROP TABLE alembic_version")
         connection.execute("PRAGMA user_version = 1")
-    newest = len(migrations.MIGRATIONS)
     with disks.read_only(whole, tmp_path / "ro") as folder, pytest.raises(RamifyError) as refused:
         Store(folder)
     assert str(refused.value) == (
-        f"{folder}/project.db was written by an older Ramify (version 1 of the database, this one needs {newest}) and "
-        "can only be read: open it once where you may write to it, or copy its folder"
+        f"{folder}/project.db was written by an older Ramify (version 1 of the database, this one needs "
+        f"{migrations.NEWEST}) and can only be read: open it once where you may write to it, or copy its folder"
     )

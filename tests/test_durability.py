@@ -8,17 +8,18 @@ from contextlib import closing
 import numpy as np
 import pytest
 import sqlalchemy
+from alembic.operations import Operations
 
 from ramify import Labels, RamifyError
-from ramify.project.store import database, migrations
+from ramify.project.store import migrations, postgres, sqlite
 from ramify.project.store.schema import METADATA
 from ramify.project.store.store import Store, UnavailableError
 from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity, process
 
 
 @pytest.fixture
-def store(tmp_path):
-    with filled(tmp_path / "project") as store:
+def store(tmp_path, address):
+    with filled(tmp_path / "project", address=address) as store:
         yield store
 
 
@@ -33,8 +34,8 @@ def test_events_can_only_be_added(store):
     assert [event.answer for event in store.events()] == ["yes"]
 
 
-def test_the_database_is_set_up_for_safety(store):
-    with store.database.write() as connection:
+def test_the_database_is_set_up_for_safety(tmp_path):
+    with filled(tmp_path / "project") as store, store.database.write() as connection:
         asked = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
         }
@@ -44,11 +45,14 @@ def test_the_database_is_set_up_for_safety(store):
 
 
 def test_queries_and_migrations_speak_of_the_same_tables(store):
-    tables = sqlalchemy.inspect(store.database._engine)
+    engine = store.database._engine
+    tables = sqlalchemy.inspect(engine)
     for table in METADATA.tables.values():
         real = [(column["name"], str(column["type"])) for column in tables.get_columns(table.name)]
-        assert real == [(column.name, str(column.type).replace("FLOAT", "REAL")) for column in table.columns]
-    assert set(tables.get_table_names()) == set(METADATA.tables)
+        exact = {"FLOAT": "DOUBLE PRECISION"} if engine.dialect.name == "postgresql" else {}
+        kinds = [(column.name, column.type.compile(engine.dialect)) for column in table.columns]
+        assert real == [(name, exact.get(kind, kind)) for name, kind in kinds]
+    assert set(tables.get_table_names()) == {*METADATA.tables, migrations.KEPT.name}
 
 
 def old_project(folder):
@@ -71,33 +75,48 @@ def test_a_project_of_version_1_is_migrated(tmp_path):
         assert store.model() is None
         assert store.add(["d"], None, None, None, coarse(1)) == (1, 0)
         with store.database.read() as connection:
-            assert migrations.version(connection) == len(migrations.MIGRATIONS)
+            assert migrations.version(connection) == migrations.NEWEST
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path, monkeypatch):
     folder = old_project(tmp_path / "old")
-    broken = [*migrations.MIGRATIONS, ("CREATE TABLE more (a)", "this is no SQL")]
-    monkeypatch.setattr(migrations, "MIGRATIONS", broken)
+    execute = Operations.execute
+
+    def failing(self, statement, **options):
+        execute(self, "CREATE TABLE more (a)")
+        execute(self, "this is no SQL")
+
+    monkeypatch.setattr(Operations, "execute", failing)
     with pytest.raises(UnavailableError, match="syntax error"):
         Store(folder)
     monkeypatch.undo()
     with Store(folder) as store, store.database.read() as connection:
-        assert migrations.version(connection) == len(migrations.MIGRATIONS)
-        assert not connection.exec_driver_sql("SELECT * FROM sqlite_master WHERE name = 'more'").all()
+        assert migrations.version(connection) == migrations.NEWEST
+        assert not sqlalchemy.inspect(connection).has_table("more")
 
 
 def test_a_newer_database_is_refused(store):
+    with store.database.write() as connection:
+        connection.execute(migrations.KEPT.update().values(version_num="99"))
     store.close()
-    with closing(sqlite3.connect(store.folder / "project.db")) as connection:
-        connection.execute("PRAGMA user_version = 99")
     with pytest.raises(RamifyError, match=r"was written by a newer Ramify \(version 99 of the database"):
         Store(store.folder)
 
 
+@pytest.mark.parametrize(("number", "said"), [(-1, "the version is malformed"), (99, "was written by a newer Ramify")])
+def test_a_version_that_makes_no_sense_is_said(tmp_path, number, said):
+    folder = old_project(tmp_path / "old")
+    with closing(sqlite3.connect(folder / "project.db")) as connection:
+        connection.execute(f"PRAGMA user_version = {number}")
+    with pytest.raises(RamifyError, match=said):
+        Store(folder)
+
+
 def test_a_locked_database_is_said_and_nothing_is_lost(store, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.01)
+    for module in (sqlite, postgres):
+        monkeypatch.setattr(module, "BUSY_SECONDS", 0.01)
     with Store(store.folder) as other, store.database.write():
-        with pytest.raises(UnavailableError, match="database is locked; nothing was changed: try again"):
+        with pytest.raises(UnavailableError, match=r"nothing was changed: (others are writing: )?try again"):
             other.record("k", "ann", [(0, 1, "yes")])
         assert len(other) == 3
         assert other.events() == []

@@ -13,8 +13,8 @@ from store_checks import TAXONOMY, coarse, files, filled, ids
 
 
 @pytest.fixture
-def store(tmp_path):
-    with filled(tmp_path / "project") as store:
+def store(tmp_path, address):
+    with filled(tmp_path / "project", address=address) as store:
         yield store
 
 
@@ -54,13 +54,14 @@ def test_an_interrupted_beginning_is_begun_again(tmp_path):
         assert len(store.id_of) == 6
 
 
-def test_what_is_no_project_or_a_damaged_one_is_said(tmp_path, store):
+def test_what_is_no_project_or_a_damaged_one_is_said(tmp_path):
+    store = filled(tmp_path / "project")
     with pytest.raises(RamifyError, match="nowhere is not a project of Ramify"):
         Store(tmp_path / "nowhere")
     store.close()
     mark = store.folder / "ramify.json"
-    mark.write_text('{"format": 2}')
-    with pytest.raises(RamifyError, match=r"was made by a newer Ramify \(format 2\)"):
+    mark.write_text('{"format": 3}')
+    with pytest.raises(RamifyError, match=r"was made by a newer Ramify \(format 3\)"):
         Store(store.folder)
     mark.write_text("{")
     with pytest.raises(RamifyError, match=r"ramify.json is damaged: restore"):

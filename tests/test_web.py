@@ -17,7 +17,7 @@ from schemathesis.checks import response_schema_conformance, status_code_conform
 
 from ramify import RamifyError
 from ramify.project.live.service import Service
-from ramify.project.store.database import UnavailableError
+from ramify.project.store.troubles import UnavailableError
 from ramify.web import create_app
 from ramify.web.app import _link, _listen
 from ramify.web.security import MOST_BYTES

@@ -38,12 +38,12 @@ def embed(
     ] = None,
 ) -> None:
     """Turn texts or pictures into features, for compare and simulate; or change those of a project."""
-    from ramify.project.store.backup import DATABASE
+    from ramify.project.store.place import MARK
 
     if again:
         _again(data, by, features)
         return
-    if (data / DATABASE).is_file():
+    if (data / MARK).is_file():
         raise RamifyError(f"{data} is a project: say --again to make the features of its items anew")
     if features is not None:
         raise RamifyError("--features is for a project, with --again")

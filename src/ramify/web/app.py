@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from ramify.errors import RamifyError
 from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes as shape
-from ramify.project.store.database import UnavailableError
+from ramify.project.store.troubles import UnavailableError
 from ramify.version import __version__
 from ramify.web.connections import Connection, allow_many
 from ramify.web.security import LOCAL_HOSTS, Guard, check_token

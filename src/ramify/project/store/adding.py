@@ -14,15 +14,17 @@ from ramify.data.features import as_features
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, new_array, whole_file
 from ramify.labels import Labels, Source
-from ramify.project.store.database import chunks, intact
+from ramify.project.store.database import chunks, quickly
 from ramify.project.store.items import Items, name_concepts, put, put_setting, sound
 from ramify.project.store.models import LAST, OUTGROWN
 from ramify.project.store.revisions import OutdatedError, measure, name_files, new_number, next_contents
 from ramify.project.store.schema import items as table
+from ramify.project.store.troubles import intact
 from ramify.taxonomy import ConceptRef, Index
 
 BLOCK = 1 << 22  # numbers copied or compared at once
 INSERTED = 20_000  # items sent to the database at once
+ADD = table.insert()
 CLOSE = 1e-5  # embedding the same thing twice may differ in the last digits
 
 Row: TypeAlias = tuple[str, str | None, str | None]
@@ -44,7 +46,7 @@ def add(
     """
     names = [str(name) for name in ids]
     rows = list(zip(names, _column(names, texts, "texts"), _column(names, pictures, "pictures"), strict=True))
-    _check_rows(rows)
+    _check_rows(rows, items.database.unkept)
     features = None if features is None else as_features(features)
     _check_length("sets of labels", len(labels), names)
     if features is not None:
@@ -82,10 +84,8 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
         with next_contents(items, contents) as connection:
             for part in chunks(new.tolist(), INSERTED):
                 first = contents.items + int(np.searchsorted(new, part[0]))
-                connection.exec_driver_sql(
-                    "INSERT INTO items (number, id, text, picture) VALUES (?, ?, ?, ?)",
-                    [(item, *rows[row]) for item, row in enumerate(part, start=first)],
-                )
+                new_rows = ((item, *rows[row]) for item, row in enumerate(part, start=first))
+                quickly(connection, ADD, *(dict(zip(table.c.keys(), row, strict=True)) for row in new_rows))
             put(connection, "items", contents.items + len(new))
             name_files(connection, named, sums)
     return len(new), len(old)
@@ -101,14 +101,15 @@ def _places(items: Items, rows: list[Row]) -> Index:
         queries = [there.where(table.c.id.in_(part)) for part in chunks(list(row_of))]
     with items.database.read() as connection:
         for query in queries:
-            for name, number, *shown in connection.execution_options(yield_per=INSERTED).execute(query):
-                row = row_of.get(name)
-                if row is not None:
-                    with intact("the list of items"):
-                        place[row] = number
-                    for what, said, kept in zip(("text", "picture"), rows[row][1:], shown, strict=True):
-                        if said is not None and said != kept:
-                            raise _another(name, f"another {what}")
+            with connection.execution_options(yield_per=INSERTED).execute(query) as listed:
+                for name, number, *shown in listed:
+                    row = row_of.get(name)
+                    if row is not None:
+                        with intact("the list of items"):
+                            place[row] = number
+                        for what, said, kept in zip(("text", "picture"), rows[row][1:], shown, strict=True):
+                            if said is not None and said != kept:
+                                raise _another(name, f"another {what}")
     return place
 
 
@@ -195,7 +196,7 @@ def _check_length(what: str, count: int, ids: Sized) -> None:
         raise RamifyError(f"{count} {what} for {len(ids)} items: give one for each")
 
 
-def _check_rows(rows: list[Row]) -> None:
+def _check_rows(rows: list[Row], unkept: str) -> None:
     seen: dict[str, int] = {}
     for number, (name, *shown) in enumerate(rows):
         if not name.strip() or "\0" in name or not sound(name):
@@ -208,6 +209,8 @@ def _check_rows(rows: list[Row]) -> None:
                 raise RamifyError(
                     f"the item {name!r} has a text or picture that is not readable text: mend its encoding"
                 )
+            if text and unkept and unkept in text:
+                raise RamifyError(f"the item {name!r} holds {unkept!r}, which PostgreSQL cannot keep: take it out")
 
 
 def _another(name: str, what: str) -> RamifyError:

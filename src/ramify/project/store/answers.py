@@ -10,10 +10,11 @@ from sqlalchemy import Connection, bindparam, func, select
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
-from ramify.project.store.database import chunks, intact, of_kinds, quickly
+from ramify.project.store.database import chunks, quickly
 from ramify.project.store.items import Items, get_number
 from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, concepts, events
+from ramify.project.store.troubles import intact, of_kinds
 
 Answered: TypeAlias = tuple[int, int, str]
 """An item, a concept's stable id, and yes, no or skip."""
@@ -176,7 +177,7 @@ def _add(connection: Connection, common: dict[str, Any], rows: Sequence[dict[str
 
 
 def _of_key(connection: Connection, key: str) -> list[Event]:
-    return [_event(row) for row in quickly(connection, OF_KEY, {"wanted": key})]
+    return [_event(row) for row in quickly(connection, OF_KEY, {"wanted": key}).fetchall()]
 
 
 def _event(row: Sequence[Any]) -> Event:

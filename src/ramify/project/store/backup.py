@@ -17,12 +17,14 @@ from typing import Any
 
 from ramify.errors import RamifyError
 from ramify.files import disk_trouble, disk_troubles, sync, whole_file
-from ramify.project.store.database import Database, intact, is_full
+from ramify.project.store.database import Database
 from ramify.project.store.locks import LockedError, locked
 from ramify.project.store.models import NEWEST, kept_models
+from ramify.project.store.place import DATABASE, MARK, RESTORING, mark, unfinished
+from ramify.project.store.sqlite import is_full
+from ramify.project.store.troubles import intact
 
-DATABASE, MARK, NAMES = "project.db", "ramify.json", "names.npz"
-RESTORING = ".restoring"  # lists what a restore writes, until it is finished
+NAMES = "names.npz"
 FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK, NAMES)
 FOLDERS = ("embedder", "models")
 BLOCK = 1 << 20  # bytes copied at once
@@ -98,8 +100,9 @@ def _below(folder: Path | None) -> list[Path]:
 def _write(folder: Path, database: Path, files: Sequence[Path], path: Path) -> None:
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as archive:
         archive.write(database, DATABASE, zipfile.ZIP_DEFLATED, compresslevel=1)
-        for file in (*files, folder / MARK):
+        for file in files:
             archive.write(file, file.relative_to(folder).as_posix())
+        archive.writestr(MARK, mark())  # wherever the database was, now it is beside the rest
 
 
 def read_backup(path: Path, folder: Path) -> None:
@@ -198,11 +201,6 @@ def _readable() -> Iterator[None]:
         yield
     except Exception as error:
         raise zipfile.BadZipFile from error
-
-
-def unfinished(folder: Path) -> bool:
-    """Whether a restore into this folder was killed."""
-    return (folder / RESTORING).is_file() and not (folder / MARK).exists()
 
 
 def _clear(folder: Path) -> None:

@@ -41,11 +41,9 @@ def check(store: Store) -> Iterator[Finding]:
 
 def _database(store: Store) -> Finding:
     try:
-        with store.database.read() as connection:
-            said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        return Finding("database", store.database.damage(), FROM_BACKUP)
     except RamifyError as error:
         return Finding("database", str(error), FROM_BACKUP)
-    return Finding("database", None if said == ["ok"] else str(said[0]), FROM_BACKUP)
 
 
 def _file(store: Store, key: str) -> Finding | None:

@@ -13,9 +13,10 @@ from sqlalchemy import Connection, bindparam, select
 
 from ramify.labels import ANSWERS, IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
 from ramify.project.store.agreement import Agreement, Opinions, agreed, agreement_of_annotators
-from ramify.project.store.database import among, intact, quickly
+from ramify.project.store.database import among, quickly
 from ramify.project.store.items import Contents, Items
 from ramify.project.store.schema import events
+from ramify.project.store.troubles import intact
 from ramify.taxonomy import Index
 
 READ = select(*(events.c[name] for name in ("seq", "annotator", "item", "concept", "answer", "settles", "undoes")))

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sqlalchemy import Connection, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, select, update
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.store.database import Database, UnavailableError, among, intact, of_kinds, quickly
+from ramify.project.store.database import Database, among, quickly
 from ramify.project.store.schema import concepts, items, meta
+from ramify.project.store.troubles import UnavailableError, intact, of_kinds
 from ramify.taxonomy import Index, Taxonomy
 
 Content = TypeVar("Content")
@@ -83,7 +83,7 @@ class Items:
         wanted = np.atleast_1d(np.asarray(numbers)).tolist()
         with self.database.read() as connection:
             with intact("an item"):
-                rows = quickly(connection, SHOWN, {"numbers": json.dumps(wanted)})
+                rows = quickly(connection, SHOWN, {"numbers": json.dumps(wanted)}).fetchall()
                 item_of = {row[0]: Item(*of_kinds(row, *KINDS)) for row in rows}
             for number in wanted:
                 if number not in item_of:
@@ -93,7 +93,7 @@ class Items:
 
     def search(self, query: str) -> Index:
         """The numbers of all items whose id or text holds some words, large or small letters alike."""
-        if not sound(query):
+        if not sound(query) or "\0" in query:
             return np.empty(0, np.intp)
         held = items.c.id.icontains(query, autoescape=True) | items.c.text.icontains(query, autoescape=True)
         with self.database.read() as connection, intact("the list of items"):
@@ -217,9 +217,8 @@ def get_number(connection: Connection, key: str, default: int | None = None) -> 
 def put(connection: Connection, key: str, value: Any) -> None:
     """Set a value of the table meta."""
     text = json.dumps(value, ensure_ascii=True)
-    connection.execute(
-        insert(meta).values(key=key, value=text).on_conflict_do_update(index_elements=["key"], set_={"value": text})
-    )
+    if not connection.execute(update(meta).where(meta.c.key == key).values(value=text)).rowcount:
+        connection.execute(meta.insert().values(key=key, value=text))
 
 
 def put_setting(connection: Connection, key: str, value: Any) -> None:

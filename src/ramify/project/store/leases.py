@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, delete, exists, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, delete, exists, select, tuple_
 
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN
 from ramify.project.store.agreement import Agreement, Opinions, agreed
 from ramify.project.store.consensus import Consensus
 from ramify.project.store.database import among, quickly
-from ramify.project.store.schema import KNOWN, NOT_UNDONE, events, leases, live
+from ramify.project.store.schema import KNOWN, NOT_UNDONE, events, items, leases, live
 from ramify.taxonomy import Index
 
 SECONDS = 600.0  # how long a question is somebody's
@@ -43,9 +43,14 @@ NOW: BindParameter[float | None] = bindparam("now", None)
 END_OWN = delete(leases).where(
     leases.c.annotator == ANNOTATOR, leases.c.item == bindparam("of"), leases.c.concept == bindparam("about")
 )
-END_EXPIRED = delete(leases).where(leases.c.until <= NOW)
+ENTRY = (leases.c.item, leases.c.concept, leases.c.annotator)
+# Where several lend at once, each leaves to the others what they are about to end, and the items they are about.
+END_EXPIRED = delete(leases).where(
+    tuple_(*ENTRY).in_(select(*ENTRY).where(leases.c.until <= NOW).with_for_update(skip_locked=True))
+)
+LOCK = select(items.c.number).where(items.c.number.in_(OF_ITEMS)).with_for_update(key_share=True, skip_locked=True)
 LEASE = leases.insert()
-HOLDING = select(leases.c.item, leases.c.concept, leases.c.annotator).where(leases.c.item.in_(OF_ITEMS))
+HOLDING = select(*ENTRY).where(leases.c.item.in_(OF_ITEMS))
 SAID = live(events.c.item, events.c.concept, events.c.annotator, events.c.settles).where(events.c.item.in_(OF_ITEMS))
 HELD = (
     select(leases.c.item, leases.c.concept, leases.c.until)
@@ -93,13 +98,17 @@ class Leases:
         """
         wanted = list(dict.fromkeys(item for group in groups for item, _ in group))
         granted: list[bool] = []
-        with self.database.write(lasting=False) as connection:
+        with self.database.lend() as connection:
             now = self.now()
+            ours = {number for (number,) in quickly(connection, LOCK, {"of_items": json.dumps(wanted)}).fetchall()}
             quickly(connection, END_EXPIRED, {"now": now})
             who, closed = self._who(connection, wanted)
             for group in groups:
                 free = bool(group) and all(
-                    entry not in closed and annotator not in who[entry] and len(who[entry]) < self.overlap
+                    entry[0] in ours
+                    and entry not in closed
+                    and annotator not in who[entry]
+                    and len(who[entry]) < self.overlap
                     for entry in group
                 )
                 granted.append(free)
@@ -117,9 +126,9 @@ class Leases:
         who: dict[Entry, set[str]] = defaultdict(set)
         closed: set[Entry] = set()
         asked = {"of_items": json.dumps(of_items)}
-        for item, concept, annotator in quickly(connection, HOLDING, asked):
+        for item, concept, annotator in quickly(connection, HOLDING, asked).fetchall():
             who[item, concept].add(annotator)
-        for item, concept, annotator, settles in quickly(connection, SAID, asked):
+        for item, concept, annotator, settles in quickly(connection, SAID, asked).fetchall():
             who[item, concept].add(annotator)
             if settles:
                 closed.add((item, concept))
@@ -127,7 +136,7 @@ class Leases:
 
     def release(self, annotator: str, entries: Iterable[Entry]) -> None:
         """End leases before their time."""
-        with self.database.write(lasting=False) as connection:
+        with self.database.lend() as connection:
             end_leases(connection, annotator, list(entries))
 
     def own(self, annotator: str) -> tuple[list[tuple[int, int, float]], set[Entry]]:
@@ -173,4 +182,5 @@ class Leases:
 def end_leases(connection: Connection, annotator: str, entries: Sequence[Entry]) -> None:
     """Delete the annotator's leases on some entries."""
     if entries:
-        quickly(connection, END_OWN, *({"who": annotator, "of": item, "about": concept} for item, concept in entries))
+        own = ({"who": annotator, "of": item, "about": concept} for item, concept in sorted(entries))
+        quickly(connection, END_OWN, *own)  # in one order, so that nobody waits for somebody who waits for them

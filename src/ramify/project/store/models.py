@@ -15,9 +15,10 @@ from sqlalchemy import Integer, cast, func, select
 
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, sync
-from ramify.project.store.database import Database, intact, of_kinds
+from ramify.project.store.database import Database
 from ramify.project.store.locks import is_locked, locked
 from ramify.project.store.schema import curve, meta, models
+from ramify.project.store.troubles import intact, of_kinds
 
 KEPT = 3  # models: the newest, and those that another process may still be reading
 BLOCK = 1 << 20  # bytes read at once

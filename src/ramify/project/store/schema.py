@@ -10,6 +10,8 @@ METADATA = MetaData()
 
 meta = Table("meta", METADATA, Column("key", Text, primary_key=True), Column("value", Text))
 """Settings, the taxonomy, and which files are the current ones; values are JSON."""
+MOVING = "moving"
+"""The key that is there while the project is moved to another database."""
 
 concepts = Table("concepts", METADATA, Column("id", Integer, primary_key=True), Column("path", Text))
 """A concept's id never changes, whereas its number in the taxonomy does when concepts are split."""

@@ -1,8 +1,8 @@
 """Store: everything a project holds, safe for many threads and processes, and against being killed at any moment."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,22 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, sync, whole_file
+from ramify.files import disk_troubles
 from ramify.labels import Labels
 from ramify.project.store import adding
 from ramify.project.store.answers import Answered, Answers, Event, Request
-from ramify.project.store.backup import DATABASE, MARK, read_backup, unfinished, write_backup
+from ramify.project.store.backup import read_backup, write_backup
 from ramify.project.store.consensus import Consensus
-from ramify.project.store.database import Database, UnavailableError
-from ramify.project.store.items import Contents, Item, Items, name_concepts, put
+from ramify.project.store.items import Contents, Item, Items, get, name_concepts, put
 from ramify.project.store.leases import SECONDS, Leases
 from ramify.project.store.models import Models
+from ramify.project.store.moving import move, recover
+from ramify.project.store.place import DATABASE, MARK, database_at, database_of, write_mark
+from ramify.project.store.sqlite import SQLite
 from ramify.project.store.trainings import Trainings
+from ramify.project.store.troubles import UnavailableError
 from ramify.taxonomy import ConceptRef, Index, Taxonomy
 
 __all__ = ["Contents", "Event", "Item", "Store", "UnavailableError"]
-
-FORMAT = 1
 
 
 class Store:
@@ -53,8 +54,8 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        _check_mark(self.folder)
-        self.database = Database(self.folder / DATABASE)
+        self.database = database_of(self.folder)
+        recover(self.folder, self.database)
         self._items = Items(self.folder, self.database)
         self.answers = Answers(self._items)
         self.consensus = Consensus(self._items)
@@ -64,8 +65,18 @@ class Store:
     # -- a project's life ----------------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, folder: str | Path, taxonomy: Taxonomy, settings: Mapping[str, Any] | None = None) -> "Store":
-        """Make a new project, with its first settings, in a folder that is empty or not there yet."""
+    def create(
+        cls,
+        folder: str | Path,
+        taxonomy: Taxonomy,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        address: str | None = None,
+    ) -> "Store":
+        """Make a new project, with its first settings, in a folder that is empty or not there yet.
+
+        Its database is in the folder, or at an address, ``postgresql://user@host/name``.
+        """
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise RamifyError(f"{place} is a file: give a folder for the project")
@@ -78,17 +89,21 @@ class Store:
                 raise RamifyError(f"{place} {what}: give a new folder")
             for path in left:
                 path.unlink()
-            database = Database(place / DATABASE)
-            with database.write() as connection:
+            database = SQLite(place / DATABASE) if address is None else database_at(address)
+            with closing(database), database.write() as connection:
+                if get(connection, "taxonomy") is not None:
+                    raise RamifyError(f"{database.place} holds a project already: give an empty database")
                 name_concepts(connection, taxonomy, [taxonomy.path(number) for number in range(len(taxonomy))])
                 for key, value in {"revision": 1, "items": 0, "features": None, "imported": None}.items():
                     put(connection, key, value)
                 for key, value in (settings or {}).items():
                     put(connection, f"setting {key}", value)
-            database.close()
-            with whole_file(place / MARK) as draft:
-                draft.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
-            sync(place)
+                if (
+                    address is not None
+                ):  # in the transaction: a database that is not ours to remove must not be left full
+                    write_mark(place, database.place)
+            if address is None:
+                write_mark(place)
         return cls(place)
 
     def backup(self, path: str | Path) -> None:
@@ -99,6 +114,12 @@ class Store:
     def restore(path: str | Path, folder: str | Path) -> None:
         """Make a project from a backup, in a folder that is empty or not there yet."""
         read_backup(Path(path), Path(folder))
+
+    @staticmethod
+    def move(folder: str | Path, address: str | None) -> None:
+        """Move the database of a project to an address of PostgreSQL, or (None) into its folder."""
+        with Store(folder) as store, store.trainings.alone():
+            move(store.folder, address)
 
     def close(self) -> None:
         """Close the database; the store can still be used, and opens it again."""
@@ -290,23 +311,3 @@ class Store:
     def curve(self) -> list[dict[str, Any]]:
         """All such points, oldest first: answers, at, estimate."""
         return self.models.curve()
-
-
-def _check_mark(folder: Path) -> None:
-    try:
-        if unfinished(folder):
-            raise RamifyError(f"{folder} was not restored to its end: run 'ramify restore' again, with the same folder")
-        mark: Any = json.loads((folder / MARK).read_text(encoding="utf-8"))
-        written = int(mark["format"])
-    except RamifyError:
-        raise
-    except PermissionError:
-        raise RamifyError(f"{folder}: you may not read this folder: ask for the permission") from None
-    except (FileNotFoundError, NotADirectoryError):
-        raise RamifyError(f"{folder} is not a project of Ramify: make one with 'ramify init {folder}'") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise RamifyError(f"{folder / MARK} is damaged: restore the project from a backup") from None
-    if written > FORMAT:
-        raise RamifyError(f"{folder} was made by a newer Ramify (format {written}): install the newer Ramify")
-    if not (folder / DATABASE).is_file():
-        raise RamifyError(f"{folder / DATABASE} is missing: restore the project from a backup")

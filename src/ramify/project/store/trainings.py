@@ -14,9 +14,10 @@ from sqlalchemy import select, update
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, whole_file
 from ramify.progress import Pace, Report
-from ramify.project.store.database import Database, intact, of_kinds
+from ramify.project.store.database import Database
 from ramify.project.store.locks import LockedError, is_locked, locked
 from ramify.project.store.schema import trainings
+from ramify.project.store.troubles import intact, of_kinds
 
 LOCK, LOG, PROGRESS = "training.lock", "training.log", "training.json"
 LONGEST_LOG = 20_000  # characters: the end of a traceback, where the cause stands

@@ -10,7 +10,7 @@ import yaml
 from ramify.embed import default_embedder
 from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.project.store.backup import MARK
+from ramify.project.store.place import MARK
 from ramify.project.store.store import Store
 from ramify.project.transfer.features import Progress
 from ramify.project.transfer.importing import Added, add, init
