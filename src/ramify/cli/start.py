@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from ramify.cli.base import PROJECT, app
+from ramify.cli.options import tell_added
 from ramify.cli.progress import progress
-from ramify.cli.project import tell_added
 
 SHOWN = 40  # lines of the taxonomy
 

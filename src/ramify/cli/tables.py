@@ -1,0 +1,192 @@
+"""Commands on a project that read or write tables: questions, answers, predictions, labels."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ramify.cli.base import PROJECT, app
+from ramify.cli.options import (
+    Features,
+    Folder,
+    Format,
+    Id,
+    Ignore,
+    Images,
+    LabelColumns,
+    Partial,
+    PictureColumn,
+    SafeCsv,
+    Separator,
+    SkipUnreadable,
+    StrategyName,
+    TextColumn,
+    layout_of,
+    tell_left_out,
+)
+from ramify.cli.progress import progress
+from ramify.errors import RamifyError
+
+
+@app.command(rich_help_panel=PROJECT)
+def suggest(
+    folder: Folder,
+    count: Annotated[int, typer.Option("-n", help="How many questions.", min=1)] = 20,
+    single: Annotated[
+        bool, typer.Option("--single", help="Ask about one concept in each row, not about all open ones of a group.")
+    ] = False,
+    strategy: StrategyName = "expected-gain",
+    annotator: Annotated[str, typer.Option(help="Who will answer them.")] = "file",
+    out: Annotated[
+        Path | None, typer.Option(help="Write them to a table with an empty answer column, for ramify answer.")
+    ] = None,
+    kind: Format = None,
+) -> None:
+    """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
+    from ramify.project.live.service import Service
+    from ramify.project.live.suggesting import suggest as suggested
+
+    if out is not None:
+        _check_unanswered(out)
+    with Service(folder, strategy=strategy, background=False) as service:
+        out_already = len(service.leases.own(annotator)[0])
+        columns = suggested(service, annotator, count, single=single)
+    asked = len(columns["id"])
+    if out_already:
+        print(f"These begin with what is out with {annotator!r} already ({out_already} entries, until answered).")
+    if not asked:
+        print("There is nothing to ask: no items, all entries known, or out with others, for ten minutes at most.")
+        return
+    if out is not None:
+        from ramify.project.transfer.tables import format_of, writing
+
+        with writing(out, dict.fromkeys(columns, "text"), format_of(out, kind)) as writer:
+            writer.write(columns)
+        how = "yes, no or skip" if single else "those of the choices that apply, or none, or skip"
+        print(f"Wrote {asked} questions to {out}: fill in the column answer ({how}), then run")
+        print(f"ramify answer {folder} {out}")
+        return
+    table = Table("id", "concept?" if single else "which of these?", "", box=None, header_style="dim")
+    for name, concepts, content in zip(
+        columns["id"], columns["concept" if single else "choices"], columns["content"], strict=True
+    ):
+        shown = "" if content == name else content.replace("\n", " ")
+        table.add_row(Text(name), Text(concepts), Text(shown[:80] + "..." * (len(shown) > 80)))
+    Console().print(table)
+
+
+@app.command(rich_help_panel=PROJECT)
+def answer(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with the columns id, concept and answer.")],
+    annotator: Annotated[
+        str | None, typer.Option(help="Who answered.", show_default="as the column annotator says, or else file")
+    ] = None,
+) -> None:
+    """Take in answers (yes, no, skip) from a table, all or nothing; the same file again changes nothing."""
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.answer_table import answer_from_table
+
+    with Store(folder) as store:
+        done = answer_from_table(store, file, annotator=annotator)
+    if done.ignored:
+        print(f"Ignored: {', '.join(map(repr, done.ignored))}.")
+    repeated = f", {done.repeated} were there already" if done.repeated else ""
+    left = f", {done.open} rows have none yet" if done.open else ""
+    print(f"Saved {done.saved} answers{repeated}{left}.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def predict(
+    folder: Folder,
+    source: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A table of new items; else the project's own.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("predictions.csv"),
+    threshold: Annotated[
+        float | None, typer.Option(help="The least probability of a label.", show_default="0.5")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Choose the threshold so that this share of labels is right, by the answers.")
+    ] = None,
+    kind: Format = None,
+    safe_csv: SafeCsv = False,
+    features: Features = None,
+    images: Images = None,
+    id_column: Id = "id",
+    text: TextColumn = None,
+    picture: PictureColumn = None,
+    labels: LabelColumns = None,
+    ignore: Ignore = None,
+    separator: Separator = None,
+    partial: Partial = False,
+    skip_unreadable: SkipUnreadable = False,
+) -> None:
+    """Write fine labels and probabilities, of the project's items or of new ones; coarse labels help with both."""
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.exporting import export_predictions
+    from ramify.project.transfer.predicting import predicting
+    from ramify.project.transfer.tables import format_of
+
+    format_of(out, kind)
+    if source is not None and out.exists() and out.samefile(source):
+        raise RamifyError(f"{out} is the table that is read: give another name with --out")
+    with Store(folder) as store, progress(f"{out} was not written") as shown:
+        reading = {
+            "layout": layout_of(id_column, text, picture, ignore, tuple(labels or ()), separator, partial),
+            "features": features,
+            "images": images,
+            "skip_unreadable": skip_unreadable,
+            "progress": shown,
+        }
+        with predicting(store, source, threshold=threshold, precision=precision, **reading) as predicted:
+            written = export_predictions(out, kind, store.taxonomy, predicted.ids, predicted.blocks, safe=safe_csv)
+    tell_left_out(predicted.left_out)
+    if predicted.untested:
+        print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
+    print(f"Wrote {written} of {len(predicted.ids)} rows to {out}.")
+    found = predicted.found
+    print(f"{found.labels} labels have a probability of {found.least:.2g} or more; {found.empty} items have none.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def export(
+    folder: Folder,
+    kind: Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet.", show_default="jsonl")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="DIR-labels.FORMAT")] = None,
+    events: Annotated[bool, typer.Option("--events", help="Every answer ever given, instead of labels.")] = False,
+    known: Annotated[bool, typer.Option("--known", help="Only entries that are known.")] = False,
+    safe_csv: SafeCsv = False,
+) -> None:
+    """Write all labels (yes, no or unknown, and why) or all answers to a table."""
+    from ramify.project.store.store import Store
+    from ramify.project.transfer.exporting import export_events, export_labels
+    from ramify.project.transfer.tables import format_of
+
+    kind = format_of(out, kind or (None if out else "csv" if safe_csv else "jsonl"))
+    out = out or Path(f"{folder.resolve().name}-{'events' if events else 'labels'}.{kind}")
+    with Store(folder) as store:
+        written, total = (
+            export_events(store, out, kind, safe=safe_csv)
+            if events
+            else export_labels(store, out, kind, known_only=known, safe=safe_csv)
+        )
+    print(f"Wrote {written} of {total} rows to {out}.")
+
+
+def _check_unanswered(path: Path) -> None:
+    """Refuse to write over a table of questions that somebody has answered."""
+    from ramify.project.transfer.tables import FORMATS
+    from ramify.readers.rows import is_empty, read_rows
+
+    if not path.is_file() or path.suffix.lower().lstrip(".") not in FORMATS:
+        return
+    try:
+        answers = read_rows(path).columns.get("answer", [])
+    except RamifyError:  # it holds something else, or nothing
+        return
+    if not all(map(is_empty, answers)):
+        raise RamifyError(f"{path} holds answers, which would be lost: give another name, or remove it")
