@@ -11,6 +11,7 @@ from ramify import RamifyError
 from ramify.project.store import moving
 from ramify.project.store.store import Store, UnavailableError
 from store_checks import TAXONOMY, filled, ids, process
+from test_cli_project import refused, run
 
 
 def answered(folder, address=None):
@@ -225,3 +226,24 @@ def test_a_server_that_was_started_again_is_used_again(tmp_path, postgres):
         finally:
             postgres.start()
         assert len(store.record("k", "ann", [(1, 1, "yes")])) == 1
+
+
+def test_the_commands(tmp_path, postgres, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pets.yaml").write_text("animal: [cat, dog]")
+    (tmp_path / "items.csv").write_text("id,text,labels\na,purrs,animal\nb,barks,animal\n")
+    address = postgres.new()
+    assert "The project is in pets" in run("init", address, "pets", "--taxonomy", "pets.yaml")
+    assert "Added 2 items" in run("add", "pets", "items.csv")
+    assert "database: whole" in run("check", "pets")
+    assert "project.db now, with 0 events" in run("move", "pets", "sqlite")
+    assert f"is {address} now" in run("move", "pets", address)
+    assert "4 entries are unknown" in run("status", "pets")
+    for arguments, said in (
+        ((address, "--taxonomy", "pets.yaml"), "give a folder behind the address"),
+        ((address, "a", "b", "--taxonomy", "pets.yaml"), "give one folder, and at most one address before it"),
+        (("nowhere", "dir", "--taxonomy", "pets.yaml"), "looks like postgresql://"),
+        ((address, "other", "--taxonomy", "pets.yaml"), "holds a project already"),
+    ):
+        assert said in refused("init", *arguments)
+    assert "looks like postgresql://" in refused("move", "pets", "nowhere")

@@ -1,4 +1,4 @@
-"""Commands that keep a project safe: check, backup, restore."""
+"""Commands on a project as a whole: check, backup, restore, move."""
 
 from pathlib import Path
 from typing import Annotated
@@ -47,3 +47,19 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="What back
     Store.restore(file, folder)
     with Store(folder) as store:
         print(f"{folder} is there again, with {len(store)} items.")
+
+
+@app.command(rich_help_panel=PROJECT)
+def move(
+    folder: Folder,
+    to: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="An empty database, postgresql://user@host/name; or sqlite.")
+    ],
+) -> None:
+    """Move a project's database to PostgreSQL, for a team, or back into its folder (sqlite); nothing is lost."""
+    from ramify.project.store.store import Store
+
+    Store.move(folder, None if to == "sqlite" else to)
+    with Store(folder) as store:
+        print(f"The database of {folder} is {store.database.place} now, with {store.last_event()} events.")
+    print("Start its servers again.")

@@ -32,7 +32,13 @@ from ramify.errors import RamifyError
 
 @app.command(rich_help_panel=PROJECT)
 def init(
-    folder: Folder,
+    places: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[ADDRESS] DIR",
+            help="The project's folder; before it, for a team, a database: postgresql://user@host/name.",
+        ),
+    ],
     taxonomy: Annotated[Path | None, typer.Option(help="A .yaml or .json file of concepts.")] = None,
     source: Annotated[
         Path | None,
@@ -43,6 +49,11 @@ def init(
     """Make a project: a new folder with the concepts of a taxonomy file, or of data that name them."""
     from ramify.project.transfer.importing import init as make
 
+    *addresses, folder = places
+    if len(addresses) > 1:
+        raise RamifyError(f"give one folder, and at most one address before it, not {' '.join(places)}")
+    if "://" in folder:
+        raise RamifyError("give a folder behind the address: features and models lie there")
     if (taxonomy is None) == (source is None):
         raise RamifyError("say which concepts the project has: either --taxonomy FILE or --from DATA")
     concepts: Any = taxonomy
@@ -52,7 +63,7 @@ def init(
 
         concepts, layout = propose(str(source))
         following = " ".join([str(source), *layout.options()])
-    with make(folder, concepts, template or None) as store:
+    with make(folder, concepts, template or None, address=addresses[0] if addresses else None) as store:
         print(store.taxonomy)
     print(f"\nThe project is in {folder}. Next: ramify add {folder} {following}")
 

@@ -132,6 +132,7 @@ class Background:
         service, questions = self.service, self.service.questions
         if self.state.reload():
             service.take_up()
+        service.catch_up()
         self._take_new_model()
         if self._outgrown:  # another training ran until now
             self._train_if_outgrown()

@@ -167,6 +167,8 @@ class Service:
             raise RamifyError("an answer needs a key of its own and at least one entry")
         request = (key, annotator, answers)
         ((events, new),) = self.store.record_all([request], model=self.state.model.version, settles=settles)
+        if new:
+            self.state.note_own(event.seq for event in events)
         deduced = self._apply([(item, concept) for item, concept, _ in answers]) if new else 0
         return shapes.Saved(saved=len(events), deduced=deduced, events=[event.seq for event in events])
 
@@ -178,6 +180,7 @@ class Service:
         entries = [(event.item, event.concept) for event in events]
         screen = None
         if events and events[0].seq > before:
+            self.state.note_own(event.seq for event in events)
             self._apply(entries)
             again = [entry for entry in entries if self._is_open(entry)]
             if again and all(self.leases.lease(annotator, [[entry] for entry in again])):
@@ -198,6 +201,13 @@ class Service:
         self.screens.remember(change.items[yes].tolist(), change.concepts[yes].tolist())
         self.background.take_in(change)
         return change.deduced
+
+    def catch_up(self) -> None:
+        """Take in what other processes have answered: another server of the project, or ``ramify answer``."""
+        entries, newest = self.state.others()
+        if entries:
+            self._apply(entries)
+        self.state.have_seen(newest)
 
     def _check_answer(self, item: object, concept: object, answer: object) -> None:
         count = len(self.state.labels)

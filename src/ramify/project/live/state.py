@@ -1,6 +1,6 @@
 """State: what a served project is right now. One lock guards all of it, and is held for milliseconds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -40,6 +40,7 @@ class State:
     def load(self) -> None:
         """Everything from disk."""
         with self.lock:
+            self._seen, self._own = self.store.last_event(), set[int]()  # before the labels: nothing is missed between
             self.features = self.store.features()
             self.imported = self.store.imported()
             self.labels = GuardedLabels(self.store.labels(), self.lock)
@@ -56,6 +57,24 @@ class State:
             if changed:
                 self.load()
             return changed
+
+    def note_own(self, seqs: Iterable[int]) -> None:
+        """These events are applied by who wrote them, in this process."""
+        with self.lock:
+            self._own.update(seqs)
+
+    def others(self) -> tuple[list[tuple[int, int]], int]:
+        """The entries that other processes have answered, and the newest event: see ``have_seen``."""
+        events = self.store.events(after=self._seen)
+        with self.lock:
+            entries = {(event.item, event.concept): None for event in events if event.seq not in self._own}
+        return list(entries), events[-1].seq if events else self._seen
+
+    def have_seen(self, newest: int) -> None:
+        """All events up to this one are applied."""
+        with self.lock:
+            self._seen = newest
+            self._own = {seq for seq in self._own if seq > newest}
 
     def load_model(self) -> Model:
         """The newest model on disk."""

@@ -89,11 +89,16 @@ class Added:
 
 
 def init(
-    folder: str | Path, taxonomy: Taxonomy | Mapping[str, Any] | str | Path, templates: Iterable[str] | None = None
+    folder: str | Path,
+    taxonomy: Taxonomy | Mapping[str, Any] | str | Path,
+    templates: Iterable[str] | None = None,
+    *,
+    address: str | None = None,
 ) -> Store:
     """Start a project with the concepts of a taxonomy, a mapping or a file.
 
-    ``templates`` are what the names of concepts are put into when they are read; else those of the file, if any.
+    ``templates`` are what the names of concepts are put into when they are read; else those of the file, if any. Its
+    database is in the folder, or at an address of PostgreSQL.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +111,8 @@ def init(
         templates = file_templates(taxonomy)
     concepts = Taxonomy.load(taxonomy) if isinstance(taxonomy, str | Path) else taxonomy
     settings = {} if templates is None else {TEMPLATES: [check_template(template) for template in templates]}
-    return Store.create(folder, concepts if isinstance(concepts, Taxonomy) else Taxonomy(concepts), settings)
+    tree = concepts if isinstance(concepts, Taxonomy) else Taxonomy(concepts)
+    return Store.create(folder, tree, settings, address=address)
 
 
 def add(store: Store, source: Any, **options: Any) -> Added:
