@@ -11,8 +11,8 @@ from ramify.learners import PseudoLabel
 from ramify.parallel import together
 
 
-def main(source: str = "scenes:400", out: str = "pseudo-label.safetensors") -> None:
-    """Train on a data set and write the learner."""
+def main(source: str = "scenes:400", out: str = "pseudo-label") -> None:
+    """Train on a data set and write the learner to a folder."""
     drawn = ramify.benchmark(ramify.read(source), ratio=-4)
     with together() as team:
         learner = PseudoLabel(epochs=3, random_state=0).fit(drawn.train.features, drawn.train.labels)

@@ -25,6 +25,10 @@ def fill_the_disk(folder: Path, number: int) -> int:
     raise RamifyError(f"{folder}: the disk is full") from OSError(errno.ENOSPC, "full")
 
 
+def call_nobody(number: int) -> int:
+    raise ConnectionError("nobody there")
+
+
 def die(folder: Path, times: int, number: int) -> int:
     """The first so many workers that get the third task are killed at it."""
     if number == 3:

@@ -3,8 +3,11 @@
 import pytest
 from sqlalchemy import delete
 
+from ramify.project.store import checking
 from ramify.project.store.checking import check
-from ramify.project.store.schema import meta
+from ramify.project.store.items import put
+from ramify.project.store.revisions import checksum_key
+from ramify.project.store.schema import meta, models
 from ramify.project.store.store import Store
 from store_checks import coarse, filled
 from test_cli import ramify
@@ -91,3 +94,33 @@ def test_a_restored_project_is_whole(store, tmp_path):
     Store.restore(tmp_path / "b.zip", tmp_path / "again")
     with Store(tmp_path / "again") as restored:
         assert damages(restored) == {}
+
+
+def test_a_file_that_another_process_replaces_meanwhile_is_no_damage(store, monkeypatch):
+    honest = checking.damage
+
+    def meanwhile(folder, files, thorough=False):
+        monkeypatch.setattr(checking, "damage", honest)
+        with Store(store.folder) as other:
+            other.add(["more"], None, None, [[1, 1]], coarse(1))
+        return honest(folder, files, thorough)
+
+    monkeypatch.setattr(checking, "damage", meanwhile)
+    assert damages(store) == {}
+    with Store(store.folder) as again:
+        assert len(again) == 4
+
+
+def test_a_checksum_is_of_the_file_that_it_names(store):
+    """An older Ramify, which keeps none, may have written the next file."""
+    with store.database.write() as connection:
+        put(connection, checksum_key("features"), ("features-0000.npy", 1, 2))
+    assert damages(store) == {}
+    flip(next(store.folder.glob("features-*.npy")))
+    assert list(damages(store)) == ["features"]
+
+
+def test_what_nobody_measured_is_not_called_whole(store):
+    with store.database.write() as connection:
+        connection.execute(models.update().values(files=None))
+    assert [finding.note for finding in check(store)][-1] == "no checksums were kept of it"

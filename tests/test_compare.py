@@ -92,8 +92,10 @@ def test_what_fails_is_named_and_the_rest_is_finished_and_shown(scenes_folder, t
     result = run_in_process("compare", scenes_folder, *who, "--engine", "serial", "--out", tmp_path / "out")
     assert result.exit_code == 1
     failed = "quick_learner:Capricious with 8 warm items, seed 1: ArithmeticError: not today"
-    told = f"1 task failed; the others are finished, and {tmp_path / 'out'} shows them: {failed}"
+    out = tmp_path / "out"
+    told = f"1 task failed; the others are finished, and {out} shows them: {failed} (see {out / 'failures.log'})"
     assert (type(result.exception), str(result.exception)) == (RamifyError, told)
+    assert 'raise ArithmeticError("not today")' in (tmp_path / "out" / "failures.log").read_text()
     assert len(list((tmp_path / "out" / "cells").iterdir())) == 5
     assert "Capricious" in (tmp_path / "out" / "table.md").read_text()
 

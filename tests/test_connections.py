@@ -19,9 +19,11 @@ async def hello(scope, receive, send):
 
 @pytest.fixture
 def address(monkeypatch):
-    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "PATIENCE", 300)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(hello, http=connections.Connection, log_level="warning", lifespan="off")
+        config = uvicorn.Config(
+            hello, http=connections.Connection, log_level="warning", lifespan="off", timeout_keep_alive=300
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -39,7 +41,8 @@ def until_closed(connection: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize("said", [b"", REQUEST[:20], REQUEST[:-2]])
-def test_whoever_sends_no_whole_request_is_let_go(address, said):
+def test_whoever_sends_no_whole_request_is_let_go(address, said, monkeypatch):
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
     silent = [socket.create_connection(address, timeout=60) for _ in range(20)]
     for connection in silent:
         connection.sendall(said)
@@ -48,16 +51,20 @@ def test_whoever_sends_no_whole_request_is_let_go(address, said):
         connection.close()
 
 
-def test_whoever_does_is_answered_as_often_as_wanted(address):
+@pytest.mark.parametrize("then", [REQUEST[:9], b"\r\n", b"the rest of a body"])
+def test_whoever_does_is_answered_as_often_as_wanted_but_no_rest_keeps_a_connection(address, then, monkeypatch):
     with socket.create_connection(address, timeout=60) as connection:
         for _ in range(3):
             connection.sendall(REQUEST)
             answer = b""
             while not answer.endswith(b"hello"):
-                answer += connection.recv(1000)
+                part = connection.recv(1000)
+                assert part
+                answer += part
             assert answer.startswith(b"HTTP/1.1 200")
-        connection.sendall(REQUEST[:9])
-        assert until_closed(connection) == b""
+        monkeypatch.setattr(connections, "PATIENCE", 0.2)
+        connection.sendall(then)
+        assert b"200" not in until_closed(connection)
 
 
 def test_as_many_files_as_the_system_allows_may_be_open():

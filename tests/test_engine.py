@@ -8,7 +8,7 @@ import torch
 
 from ramify.engine import run
 from ramify.errors import RamifyError
-from tasks import die, fill_the_disk, refuse, square
+from tasks import call_nobody, die, fill_the_disk, refuse, square
 
 ON_THIS_MACHINE = ("serial", "processes")
 
@@ -39,7 +39,8 @@ def test_a_task_that_fails_is_named_and_the_others_go_on(engine):
     seen, failed = [], []
     assert run(refuse, range(6, 10), engine, seen.append, failed.append, "task {}".format) == [6, 9]
     assert seen == [6, 9]
-    assert failed == ["task 7: seven is not wanted", "task 8: KeyError: 'eight'"]
+    assert [failure.reason for failure in failed] == ["task 7: seven is not wanted", "task 8: KeyError: 'eight'"]
+    assert 'raise KeyError("eight")' in failed[1].traceback
 
 
 @pytest.mark.parametrize("engine", ON_THIS_MACHINE)
@@ -67,9 +68,16 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_workers_that_are_killed_again_and_again_are_no_accident(tmp_path):
-    with pytest.raises(RamifyError, match="killed 3 times in a row, perhaps because the memory ran out"):
-        run(partial(die, tmp_path, 99), [3, 3], "processes")
+def test_a_task_that_kills_its_workers_is_named_and_the_others_go_on(tmp_path):
+    failed = []
+    assert run(partial(die, tmp_path, 99), range(6), "processes", failed=failed.append) == [0, 1, 2, 4, 5]
+    (failure,) = failed
+    assert failure.reason.startswith("3: its worker was killed, perhaps because the memory ran out")
+
+
+def test_an_error_of_a_task_s_own_is_no_trouble_with_the_disk():
+    with pytest.raises(RamifyError, match="ConnectionError: nobody there"):
+        run(call_nobody, [1], "serial")
 
 
 def test_workers_use_one_thread():

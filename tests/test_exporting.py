@@ -119,8 +119,8 @@ def test_texts_that_a_spreadsheet_takes_for_formulas(tmp_path, monkeypatch):
     assert safe[2] == "'=1+1,'=animal > -cat,unknown,"
     assert (tmp_path / "predicted.csv").read_text().splitlines() == [
         "id,labels,'=animal > -cat,'=animal > dog",
-        "'=1+1,'=animal > -cat;=animal > dog,1.0,1.0",
-        "'@b,'=animal > -cat;=animal > dog,1.0,1.0",
+        "'=1+1,'=animal > -cat;'=animal > dog,1.0,1.0",
+        "'@b,'=animal > -cat;'=animal > dog,1.0,1.0",
     ]
 
 

@@ -25,9 +25,14 @@ def train(out: Path, batch: int, processes: int) -> None:
         environment = {**os.environ, **others, **({"RANK": str(rank)} if others else {})}
         command = [sys.executable, str(PROCESS), str(out), str(batch)]
         running.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
-    for process in running:
-        _, errors = process.communicate()
-        assert process.returncode == 0, errors
+    try:
+        for process in running:
+            _, errors = process.communicate(timeout=600)
+            assert process.returncode == 0, errors
+    finally:
+        for process in running:  # where one fails the others would wait for it
+            process.kill()
+            process.communicate()
 
 
 @pytest.mark.slow

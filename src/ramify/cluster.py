@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ramify.errors import RamifyError
+from ramify.errors import RamifyError, first_line
 
-RETRIES = 3  # of a task whose worker died
+RETRIES = 2  # of a task whose worker died: three attempts, as with processes
 AHEAD = 8  # tasks for each core that are handed over before the first is finished
 PATIENCE = 5.0  # seconds for an address to answer
 
@@ -23,20 +23,23 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def spread(function: Callable[[Task], Result], tasks: list[Task], address: str = "") -> Iterator[Result]:
-    """The function's result for each task, in the order of the tasks; the function is sent once."""
+def spread(function: Callable[[Task], Result], tasks: list[Task], address: str, died: Result) -> Iterator[Result]:
+    """The function's result for each task, in the order of the tasks; ``died`` where it killed its workers.
+
+    The function is sent once.
+    """
     ray = connect(address)
     sent = ray.put(function)
     remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_call)
-    ahead = AHEAD * int(ray.cluster_resources().get("CPU", 1))
+    ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
     pending: deque[Any] = deque()
     try:
         for task in tasks:
             pending.append(remote.remote(sent, task))
             if len(pending) > ahead:
-                yield _result(ray, pending.popleft())
+                yield _result(ray, pending.popleft(), died)
         while pending:
-            yield _result(ray, pending.popleft())
+            yield _result(ray, pending.popleft(), died)
     finally:
         for unfinished in pending:
             ray.cancel(unfinished, force=True)
@@ -46,16 +49,17 @@ def _call(function: Callable[[Task], Result], task: Task) -> Result:
     return function(task)
 
 
-def _result(ray: ModuleType, pending: Any) -> Any:
+def _result(ray: ModuleType, pending: Any, died: Any) -> Any:
     try:
         return ray.get(pending)
     except ray.exceptions.RayTaskError as error:
-        raise error.cause from None
+        if isinstance(error.cause, OSError | RamifyError):  # a disk's trouble
+            raise error.cause from None
+        raise RamifyError(f"a machine of the cluster cannot do its task: {first_line(error.cause)}") from error
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
-        raise RamifyError(
-            f"a worker of the cluster died {RETRIES + 1} times at the same task, perhaps because its memory ran out: "
-            "give it fewer cores or more memory"
-        ) from None
+        return died
+    except ray.exceptions.RayError as error:
+        raise RamifyError(f"the cluster does not work any more: {first_line(error)}") from error
 
 
 def connect(address: str = "") -> ModuleType:
@@ -83,7 +87,7 @@ def connect(address: str = "") -> ModuleType:
             )
         except (ConnectionError, RuntimeError, ValueError) as error:
             where = f"the Ray cluster at {address}" if address else "a Ray cluster on this machine"
-            raise RamifyError(f"{where} cannot be used: {str(error).splitlines()[0]}") from None
+            raise RamifyError(f"{where} cannot be used: {first_line(error)}") from None
     _connected[:] = [address]
     module: ModuleType = ray
     return module

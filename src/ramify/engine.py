@@ -4,6 +4,7 @@ A worker that dies is replaced, and what it was doing is done again. A task that
 reported by its name, and the rest goes on; trouble with a disk ends everything, as all tasks would meet it.
 """
 
+import errno
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -18,10 +19,12 @@ from threadpoolctl import threadpool_limits
 from ramify import cluster
 from ramify.errors import RamifyError
 
-__all__ = ["ENGINES", "check", "one_thread", "run"]
+__all__ = ["ENGINES", "Failure", "check", "one_thread", "run"]
 
 ENGINES = ("serial", "processes", "ray")
 ATTEMPTS = 3  # in a row that workers may die without any result, before it is no accident
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble that all tasks would meet
+KILLED = "its worker was killed, perhaps because the memory ran out: close other programs, or take --engine serial"
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -45,13 +48,11 @@ class Attempt(Generic[Task, Result]):
         """The function's result for a task, or why there is none."""
         try:
             return self.function(task)
-        except OSError:
-            raise
-        except RamifyError as error:
-            if isinstance(error.__cause__, OSError):  # a disk's trouble, in words
-                raise
-            return Failure(str(error), "")
         except Exception as error:
+            if {getattr(error, "errno", None), getattr(error.__cause__, "errno", None)} & DISK:  # perhaps in words
+                raise
+            if isinstance(error, RamifyError):
+                return Failure(str(error), "")
             return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
@@ -69,14 +70,14 @@ def run(
     tasks: Iterable[Task],
     engine: str = "processes",
     arrived: Callable[[Result], None] = lambda result: None,
-    failed: Callable[[str], None] | None = None,
+    failed: Callable[[Failure], None] | None = None,
     named: Callable[[Task], str] = str,
 ) -> list[Result]:
     """The function's result for each task, in the order of the tasks.
 
     ``arrived`` gets each result, in this process, as soon as it and all before it are there. ``failed`` hears, as
     ``named`` calls it, which task failed and why, and the list is without it; if nobody listens, that is an error after
-    all the others are finished.
+    all the others are finished. Of a single task only the reason is told.
 
     >>> run(abs, [-2, 1, -3], engine="serial", arrived=print)
     2
@@ -91,13 +92,14 @@ def run(
             results.append(result)
             arrived(result)
             continue
-        failures.append(result)
-        if failed is None and len(tasks) > 1:
-            failures[-1] = Failure(f"{named(task)}: {result.reason}", result.traceback)
-        elif failed is not None:
-            failed(f"{named(task)}: {result.reason}")
+        failures.append(Failure(f"{named(task)}: {result.reason}", result.traceback))
+        if failed is not None:
+            failed(failures[-1])
+        elif len(tasks) == 1:
+            raise _error(result.reason, failures)
     if failures and failed is None:
-        raise _error(failures, len(tasks))
+        reasons = "; ".join(failure.reason for failure in failures[:3]) + ("; ..." if len(failures) > 3 else "")
+        raise _error(f"{len(failures)} of {len(tasks)} tasks failed, the others are finished: {reasons}", failures)
     return results
 
 
@@ -124,15 +126,11 @@ def _spread(attempt: Attempt[Task, Result], tasks: list[Task], engine: str) -> I
         return _one_by_one(attempt, tasks)
     if engine == "processes":
         return _in_processes(attempt, tasks)
-    return cluster.spread(attempt, tasks, engine.partition(":")[2])
+    return cluster.spread(attempt, tasks, engine.partition(":")[2], died=Failure(KILLED, ""))
 
 
-def _error(failures: list[Failure], total: int) -> Exception:
-    if total == 1:
-        error: Exception = RamifyError(failures[0].reason)
-    else:
-        reasons = "; ".join(failure.reason for failure in failures[:3]) + ("; ..." if len(failures) > 3 else "")
-        error = RamifyError(f"{len(failures)} of {total} tasks failed, the others are finished: {reasons}")
+def _error(reason: str, failures: list[Failure]) -> RamifyError:
+    error = RamifyError(reason)
     if failures[0].traceback:
         error.add_note(failures[0].traceback)
     return error
@@ -145,20 +143,21 @@ def _one_by_one(function: Callable[[Task], Result], tasks: list[Task]) -> Iterat
         yield result
 
 
-def _in_processes(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Result]:
+def _in_processes(attempt: Attempt[Task, Result], tasks: list[Task]) -> Iterator[Result | Failure]:
     first, deaths = 0, 0
-    while first < len(tasks):
+    while first < len(tasks) and deaths < ATTEMPTS:
         try:
-            for result in _by_workers(function, tasks[first:]):
+            for result in _by_workers(attempt, tasks[first:]):
                 yield result
                 first, deaths = first + 1, 0
         except TerminatedWorkerError:
             deaths += 1
-            if deaths == ATTEMPTS:
-                raise RamifyError(
-                    f"a worker was killed {ATTEMPTS} times in a row, perhaps because the memory ran out: "
-                    "close other programs, or take --engine serial"
-                ) from None
+    for task in tasks[first:]:  # one of them kills its workers: alone, each shows whether it does
+        try:
+            (result,) = _by_workers(attempt, [task])
+        except TerminatedWorkerError:
+            result = Failure(KILLED, "")
+        yield result
 
 
 def _by_workers(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Any]:

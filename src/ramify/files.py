@@ -25,6 +25,8 @@ TROUBLES: dict[int | None, tuple[str, str]] = {
     errno.ENAMETOOLONG: ("the name is too long", "give a shorter one"),
 }
 """Why a file cannot be written, and what to do, by the number of the system's error."""
+CANNOT_SYNC = (errno.EINVAL, errno.EACCES, errno.ENOTSUP, errno.EBADF)
+"""What systems say that cannot sync a folder."""
 
 
 def disk_trouble(error: BaseException, path: str | Path, what: str = "nothing was written") -> RamifyError:
@@ -83,12 +85,26 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    """Make sure that a file, or the names in a folder, are on the disk.
+
+    Some file systems cannot do so for folders, and a folder may be writable but not readable: then there is no more to
+    be done.
+    """
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if not path.is_dir() or error.errno not in CANNOT_SYNC:
+            raise
+
+
+def sync_tree(folder: Path) -> None:
+    """The same for a folder and all that is below."""
+    for path in (*folder.rglob("*"), folder):
+        sync(path)
 
 
 def write_npz(path: str | Path, arrays: dict[str, NDArray[Any]], *, compress: bool = False) -> None:

@@ -141,10 +141,11 @@ def _jvp(net: nn.Module, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, a
         name: (value - alpha * gradient).detach().requires_grad_()
         for (name, value), gradient in zip(theta.items(), gradients, strict=True)
     }
-    v = [torch.zeros_like(value) for value in stepped.values()]
     if len(x_warm):
         loss = len(x_warm) / of_all_warm * bce(functional_call(net, stepped, x_warm), y_warm)
         v = list(torch.autograd.grad(loss, list(stepped.values())))
+    else:
+        v = [torch.zeros_like(value) for value in stepped.values()]
     team.add_up(v)
     with torch.no_grad():
         fixed = {name: value.detach() for name, value in theta.items()}

@@ -5,15 +5,16 @@ draw the same mini-batches, so that nothing but sums travels, and all are the sa
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed
 
-from ramify.errors import RamifyError
+from ramify.errors import RamifyError, first_line
 
 APART = 1_000_003  # between the seeds of two processes
 
@@ -49,6 +50,16 @@ class Team:
                 tensor.copy_(flat[first : first + tensor.numel()].view_as(tensor))
                 first += tensor.numel()
 
+    def add_gradients(self, parameters: Iterable[Tensor], *more: Tensor) -> None:
+        """Give every process the gradient of all, and the sum of some more values."""
+        if self.size == 1:
+            return
+        wanted = [value for value in parameters if value.requires_grad]
+        for value in wanted:
+            if value.grad is None:
+                value.grad = torch.zeros_like(value)
+        self.add_up([*more, *(value.grad for value in wanted if value.grad is not None)])
+
     def own(self, seed: int) -> int:
         """A seed of this process's own, by which its dropout leaves out other values than that of the others.
 
@@ -64,6 +75,13 @@ class Team:
         shared = [value]
         distributed.broadcast_object_list(shared)
         return shared[0]
+
+    def all_see(self, path: Path) -> bool:
+        """Whether a file is there; refused where only some of the processes see it, which would learn other things."""
+        there = path.exists()
+        if self.agree(there) != there:
+            raise RamifyError(f"{path} is seen by some processes of the team only: give a folder that all share")
+        return there
 
 
 def team() -> Team:
@@ -88,11 +106,11 @@ def together() -> Iterator[Team]:
     started = "RANK" in os.environ and "WORLD_SIZE" in os.environ and not distributed.is_initialized()
     if started:
         try:
-            distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            if torch.cuda.is_available():
+                torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+            distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         except (RuntimeError, ValueError) as error:
-            raise RamifyError(
-                f"the processes of torchrun cannot find each other: {str(error).splitlines()[0]}"
-            ) from None
+            raise RamifyError(f"the processes of torchrun cannot find each other: {first_line(error)}") from None
     try:
         yield team()
     finally:

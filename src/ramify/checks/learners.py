@@ -1,5 +1,6 @@
 """What every learner does alike; each check takes a learner that is not fitted and raises AssertionError."""
 
+import copy
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -25,8 +26,8 @@ OTHER = Taxonomy({"plant": {"exhaustive": True, "tree": None, "moss": None}, "st
 
 def fitted(learner: Learner, **settings: Any) -> Learner:
     """A copy that has learned the checks' data."""
-    copy: Learner = clone(learner).set_params(**settings)
-    return copy.fit(*data())
+    fresh: Learner = clone(learner).set_params(**settings)
+    return fresh.fit(*data())
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -34,9 +35,9 @@ def fitted(learner: Learner, **settings: Any) -> Learner:
 
 def check_parameters(learner: Learner) -> None:
     """Parameters can be read, set and cloned, as scikit-learn has it."""
-    copy = clone(learner)
-    assert copy.get_params() == learner.get_params()
-    assert copy.set_params(random_state=5).random_state == 5
+    cloned = clone(learner)
+    assert cloned.get_params() == learner.get_params()
+    assert cloned.set_params(random_state=5).random_state == 5
     assert repr(learner).startswith(type(learner).__name__)
 
 
@@ -123,9 +124,10 @@ def check_refit(learner: Learner) -> None:
 
 
 def check_saving(learner: Learner) -> None:
-    """What was saved predicts the same, and goes on learning."""
+    """What was saved predicts the same, and goes on learning; what was copied predicts the same, too."""
     features, _ = data()
     model = fitted(learner)
+    assert _same(copy.deepcopy(model), model)
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
         again = load(folder)

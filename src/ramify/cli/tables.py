@@ -61,10 +61,13 @@ def suggest(
         print("There is nothing to ask: no items, all entries known, or out with others, for ten minutes at most.")
         return
     if out is not None:
-        from ramify.project.transfer.tables import format_of, writing
+        from ramify.project.transfer.tables import format_of, harmless, writing
 
-        with writing(out, dict.fromkeys(columns, "text"), format_of(out, kind)) as writer:
-            writer.write(columns)
+        kind = format_of(out, kind)
+        # Ids and choices are read again; what is only looked at must not become a formula.
+        contents = list(map(harmless, columns["content"])) if kind == "csv" else columns["content"]
+        with writing(out, dict.fromkeys(columns, "text"), kind) as writer:
+            writer.write({**columns, "content": contents})
         how = "yes, no or skip" if single else "those of the choices that apply, or none, or skip"
         print(f"Wrote {asked} questions to {out}: fill in the column answer ({how}), then run")
         print(f"ramify answer {folder} {out}")
@@ -131,7 +134,7 @@ def predict(
     from ramify.project.transfer.predicting import predicting
     from ramify.project.transfer.tables import format_of
 
-    format_of(out, kind)
+    format_of(out, kind, safe=safe_csv)
     if source is not None and out.exists() and out.samefile(source):
         raise RamifyError(f"{out} is the table that is read: give another name with --out")
     with Store(folder) as store, progress(f"{out} was not written") as shown:
@@ -166,7 +169,7 @@ def export(
     from ramify.project.transfer.exporting import export_events, export_labels
     from ramify.project.transfer.tables import format_of
 
-    kind = format_of(out, kind or (None if out else "csv" if safe_csv else "jsonl"))
+    kind = format_of(out, kind or (None if out else "csv" if safe_csv else "jsonl"), safe=safe_csv)
     out = out or Path(f"{folder.resolve().name}-{'events' if events else 'labels'}.{kind}")
     with Store(folder) as store:
         written, total = (

@@ -166,16 +166,16 @@ def contact_sheet(seed: int, count: int = 24) -> Image.Image:
     return sheet
 
 
-def render(seed: int, count: int, engine: str | None = None) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+def render(seed: int, count: int) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """The features and the fine labels (columns in the order of ``TAXONOMY``) of a seed's first scenes.
 
-    >>> features, labels = render(seed=0, count=3, engine="serial")
+    >>> features, labels = render(seed=0, count=3)
     >>> len(features), labels.shape
     (3, (3, 20))
     """
-    engine = engine or ("processes" if count > MANY else "serial")
     batches = [range(first, min(first + BATCH, count)) for first in range(0, count, BATCH)]
-    rendered = run(partial(_render_batch, seed), batches, engine)
+    work = partial(_render_batch, seed)
+    rendered = run(work, batches) if count > MANY else list(map(work, batches))  # workers take a while to start
     empty = np.empty((0, FEATURES), np.float32), np.empty((0, len(FINE)), np.uint8)
     features, labels = (np.concatenate(parts) for parts in zip(empty, *rendered, strict=True))
     return features, labels

@@ -179,7 +179,7 @@ def prepare(
     memory: Path,
     seeds: Iterable[int],
     how: str,
-    failed: Callable[[str], None] | None = None,
+    failed: Callable[[engine.Failure], None] | None = None,
 ) -> None:
     """Put what does not depend on fine labels into ``memory``, where a learner has one: it serves all runs of a seed.
 

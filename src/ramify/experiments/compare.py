@@ -93,7 +93,7 @@ def compare(
     memory: Path | None = None,
     report: Callable[[list[dict[str, Any]]], None] = lambda results: None,
     arrived: Callable[[dict[str, Any]], None] = lambda result: None,
-    failed: Callable[[str], None] | None = None,
+    failed: Callable[[engine.Failure], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Compute the cells that are not in ``out`` yet; each finished one is on disk at once. Returns all results.
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data import Benchmark, benchmark
+from ramify.engine import Failure
 from ramify.errors import RamifyError
 from ramify.experiments import common, compare, simulate, tuning
 from ramify.experiments.tracking import Run, asking_run, cell_run
@@ -172,7 +173,7 @@ def reproduce(
     report: Report = lambda what, done, total: None,
     on_part: Callable[[list[Findings]], None] = lambda findings: None,
     tell: Callable[[Run], None] = lambda run: None,
-    failed: Callable[[str], None] | None = None,
+    failed: Callable[[Failure], None] | None = None,
 ) -> list[Findings]:
     """Compute what ``out`` does not hold yet; ``on_part`` hears after each part what there is by now.
 
@@ -195,7 +196,7 @@ def _fill(
     report: Report,
     on_part: Callable[[], None],
     tell: Callable[[Run], None],
-    failed: Callable[[str], None] | None,
+    failed: Callable[[Failure], None] | None,
 ) -> None:
     """Compute all parts of one setting."""
     name, folder, memory = found.setting, out / found.setting, out / "memory"
@@ -216,6 +217,7 @@ def _fill(
             failed=failed,
         )
         conditions = tuning.tuned(conditions, found.chosen)
+        cells = [cell for cell in cells if cell.learner in conditions.chosen]  # without what could not be tuned
         on_part()
 
     def finished(part: str, total: int, results: list[dict[str, Any]]) -> None:

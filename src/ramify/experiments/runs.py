@@ -11,6 +11,7 @@ from typing import Any
 import joblib
 
 from ramify import engine
+from ramify.engine import Failure
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
 from ramify.experiments import figures, progression, tables, tuning
@@ -23,6 +24,7 @@ from ramify.experiments.tracking import Run, asking_run, cell_run, tracker
 from ramify.files import whole_file
 from ramify.progress import in_words
 
+FAILURES = "failures.log"  # the tracebacks of tasks that failed
 WRITE_EVERY = 60.0  # seconds, at least, between two reports of what is there by now
 
 
@@ -110,15 +112,24 @@ def run_comparison(
     data, source = source, as_source(source, out, taxonomy, features)
     cells = comparing.plan(source, learners, sizes, by_ratio, seeds, exhaustive)
     conditions, chosen = Conditions(exhaustive=exhaustive, exact_weights=exact_weights, epochs=epochs), []
+    failed: list[Failure] = []
     if tune:
         check_folder(out)
         shared = for_workers(source, exhaustive, out)
         chosen = tuning.tune(
-            shared, learners, comparing.middle(cells), tune, out / "trials", conditions, how=how, report=trials
+            shared,
+            learners,
+            comparing.middle(cells),
+            tune,
+            out / "trials",
+            conditions,
+            how=how,
+            report=trials,
+            failed=failed.append,
         )
         conditions = tuning.tuned(conditions, chosen)
+        cells = [cell for cell in cells if cell.learner in conditions.chosen]  # without what could not be tuned
 
-    failed: list[str] = []
     results = comparing.compare(
         source,
         cells,
@@ -129,7 +140,7 @@ def run_comparison(
         arrived=lambda result: tell(cell_run(data, result, conditions)),
         failed=failed.append,
     )
-    _refuse_nothing(results, failed)
+    _refuse_nothing(results, failed, out)
     table = out / "table.md"
     texts = [tables.as_markdown(*tables.comparison(comparing.summary(results)))]
     texts += [tables.as_markdown(*tables.tuned(chosen))] if chosen else []
@@ -184,7 +195,7 @@ def run_simulation(
         conditions=Conditions(exhaustive=exhaustive, exact_weights=exact_weights),
         part=part,
     )
-    total, failed = len(planned.runs) * rounds, list[str]()
+    total, failed = len(planned.runs) * rounds, list[Failure]()
     results = simulating.simulate(
         planned,
         out,
@@ -194,7 +205,7 @@ def run_simulation(
         arrived=lambda result: tell(asking_run(data, result, planned)),
         failed=failed.append,
     )
-    _refuse_nothing(results, failed)
+    _refuse_nothing(results, failed, out)
     done = Simulation(planned, results, out / "table.md", figures.write_progression(simulating.rows(results), out))
     texts = [
         tables.as_markdown(*tables.progression(done.summary)),
@@ -241,7 +252,7 @@ def run_reproduction(
     say(f"About {in_words(reproducing.estimate(planned, cores))} if nothing of it is in {out} yet (an estimate).")
     where = reporting.Circumstances(command, data_of(source, True), numbers)
     found: list[reproducing.Findings] = []
-    failed: list[str] = []
+    failed: list[Failure] = []
     written = time.monotonic()
 
     def write() -> list[Path]:
@@ -266,17 +277,28 @@ def run_reproduction(
     return files
 
 
-def _refuse_nothing(results: Sequence[Any], failed: list[str]) -> None:
+def _refuse_nothing(results: Sequence[Any], failed: list[Failure], out: Path) -> None:
     if failed and not results:
-        raise RamifyError(f"nothing could be computed; the first that failed is {failed[0]}")
+        where = _log(failed, out)
+        raise RamifyError(f"nothing could be computed; the first that failed is {failed[0].reason}{where}")
 
 
-def _refuse_failures(failed: list[str], out: Path) -> None:
+def _refuse_failures(failed: list[Failure], out: Path) -> None:
     """Say what failed, after all the rest is finished and written."""
     if failed:
-        listed = "; ".join(failed[:5]) + ("; ..." if len(failed) > 5 else "")
+        listed = "; ".join(failure.reason for failure in failed[:5]) + ("; ..." if len(failed) > 5 else "")
         count = "1 task" if len(failed) == 1 else f"{len(failed)} tasks"
-        raise RamifyError(f"{count} failed; the others are finished, and {out} shows them: {listed}")
+        where = _log(failed, out)
+        raise RamifyError(f"{count} failed; the others are finished, and {out} shows them: {listed}{where}")
+
+
+def _log(failed: list[Failure], out: Path) -> str:
+    """Keep the tracebacks of what was nobody's mistake in words; says where."""
+    told = [f"{failure.reason}\n{failure.traceback}" for failure in failed if failure.traceback]
+    if not told:
+        return ""
+    _write(out / FAILURES, "\n".join(told))
+    return f" (see {out / FAILURES})"
 
 
 def _nobody(run: Run) -> None:

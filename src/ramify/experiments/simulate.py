@@ -93,7 +93,7 @@ def simulate(
     memory: Path | None = None,
     report: Callable[[int], None] = lambda rounds: None,
     arrived: Callable[[dict[str, Any]], None] = lambda result: None,
-    failed: Callable[[str], None] | None = None,
+    failed: Callable[[engine.Failure], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Run what ``out`` does not hold yet: every finished round is on disk, so an interrupted simulation goes on.
 

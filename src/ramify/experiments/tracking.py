@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ramify.errors import RamifyError
+from ramify.errors import RamifyError, first_line
 from ramify.experiments import compare
 from ramify.experiments.common import Conditions, check_folder
 from ramify.experiments.simulate import Plan
@@ -99,7 +99,7 @@ class Tracker:
                 self._write(run, digest)
         except Exception as error:  # whatever a server or a disk may say
             raise RamifyError(
-                f"{run.name} cannot be tracked ({_first_line(error)}): results are kept, run the same command to go on"
+                f"{run.name} cannot be tracked ({first_line(error)}): results are kept, run the same command to go on"
             ) from error
         self._told.add(digest)
 
@@ -157,7 +157,7 @@ class MLflow(Tracker):
             self._experiment = found.experiment_id if found else self._client.create_experiment("ramify")
         except Exception as error:  # whatever a server or a database may say
             raise RamifyError(
-                f"mlflow cannot use {uri} ({_first_line(error)}): give a server or a database, mlflow:sqlite:///runs.db"
+                f"mlflow cannot use {uri} ({first_line(error)}): give a server or a database, mlflow:sqlite:///runs.db"
             ) from error
 
     def _holds(self, run: Run, digest: str) -> bool:
@@ -190,7 +190,3 @@ def tracker(text: str) -> Tracker:
     if kind not in KINDS or not place:
         raise RamifyError(f"--track takes tensorboard:DIR or mlflow:URI, not {text!r}")
     return KINDS[kind](place)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

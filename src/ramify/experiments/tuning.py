@@ -76,7 +76,7 @@ def tune(
     *,
     how: str = "processes",
     report: Callable[[int, int], None] = lambda finished, total: None,
-    failed: Callable[[str], None] | None = None,
+    failed: Callable[[engine.Failure], None] | None = None,
 ) -> list[Chosen]:
     """The best settings found of every learner that has any to tune, with ``warm`` warm items.
 

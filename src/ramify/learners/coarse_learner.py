@@ -90,9 +90,10 @@ class CoarseLearner(Learner):
         recipe = Recipe(**settings)
         kept = None
         if self.memory is not None and self.random_state is not None:
-            key = fingerprint(features, states, seed, str(features.dtype), recipe)
+            crew = () if team().size == 1 else (team().size,)  # their mini-batches are larger
+            key = fingerprint(features, states, seed, str(features.dtype), recipe, *crew)
             kept = Path(self.memory, f"coarse-{key}.safetensors")
-            if kept.exists():
+            if team().all_see(kept):
                 return CoarseStage.from_arrays(load_file(kept), device)
         inputs = Inputs(features, self.scaler_, device)
         with self._reporting() as report:

@@ -224,7 +224,7 @@ def _train(
         loss = len(own) / size * masked_bce(net(inputs[own]), torch.from_numpy(states[own]).to(inputs.device))
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        crew.add_up([value.grad for value in parameters if value.grad is not None])
+        crew.add_gradients(parameters)
         optimiser.step()
         move_average(average, [value.detach() for value in parameters], recipe.average, step)
         if step % recipe.look_every == 0 and len(held_out):

@@ -42,7 +42,6 @@ class EntropyMaximisation(GuessingLearner):
     """A net that is to be undecided about unknown entries, but for those that look least probable."""
 
     name: ClassVar[str] = "em"
-    in_teams: ClassVar[bool] = False
     warm_weight: float | None = 5.0
     """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     entropy_weight: float = 0.1

@@ -4,7 +4,7 @@ Of items x concepts only the unknown entries are kept, as flat arrays in one ord
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -68,6 +68,7 @@ class UnknownEntries:
 class GuessingLearner(NetLearner):
     """A net-trained learner that labels unknown entries itself; NaN is the label of one that it has not labelled."""
 
+    in_teams: ClassVar[bool] = False
     reset_pseudo_labels: bool = False
     """Whether unknown entries are labelled anew when training goes on after more answers, as Algorithm 2 has it."""
     _entries: UnknownEntries = field(init=False)

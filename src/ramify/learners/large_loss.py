@@ -39,7 +39,6 @@ class LargeLoss(GuessingLearner):
     """A net that takes unknown entries for irrelevant, and does not believe it where its loss is large."""
 
     name: ClassVar[str] = "large-loss"
-    in_teams: ClassVar[bool] = False
     warm_weight: float | None = 5.0
     """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     correction: str = "reject"

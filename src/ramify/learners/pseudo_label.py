@@ -26,6 +26,7 @@ class PseudoLabel(GuessingLearner):
     """
 
     name: ClassVar[str] = "pseudo-label"
+    in_teams: ClassVar[bool] = True
     lr: float = 3e-4
     """The learning rate."""
     alpha: float = 0.1
@@ -71,6 +72,7 @@ class PseudoLabel(GuessingLearner):
 
     def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
         loss = super()._step(inputs, labels, items)
+        self._activations = None  # they belong to this step, and hold its graph
         if self._team.size > 1:  # each has labelled the entries of its own part
             part = self._team.part(len(items))
             rows, _, places = self._entries.of_batch(items)

@@ -42,7 +42,6 @@ class ROLE(GuessingLearner):
     """A net and an estimate for every unknown entry, each taught by the other, both held to the expected count."""
 
     name: ClassVar[str] = "role"
-    in_teams: ClassVar[bool] = False
     warm_weight: float | None = 5.0
     """The weight of the answered items' loss beside that of a mini-batch; None is M / N (``NetLearner``)."""
     count_weight: float = 1.0

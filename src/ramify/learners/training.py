@@ -104,6 +104,8 @@ class NetLearner(Learner):
         """Refuse settings and labels that cannot be learned from, before anything changes."""
         if self.optimizer not in OPTIMIZERS:
             raise RamifyError(f"the optimizer is 'adam' or 'sgd', not {self.optimizer!r}")
+        if team().size > 1 and not self.in_teams:
+            raise RamifyError(f"{self.name} is trained by one process only: start it without torchrun")
 
     def _prepare(self, labels: Labels) -> None:
         """Called before training with the labels, for what a learner keeps of them."""
@@ -203,8 +205,6 @@ class NetLearner(Learner):
         checkpoint: str | Path | None,
     ) -> Self:
         self._team = team()
-        if self._team.size > 1 and not self.in_teams:
-            raise RamifyError(f"{self.name} is trained by one process only: start it without torchrun")
         inputs = Inputs(features, self.scaler_, self._device)
         warm, partly = self._replayed(labels)
         self._prepare(labels)
@@ -294,10 +294,11 @@ class NetLearner(Learner):
         logits, *of_joining = torch.split(self._forward(torch.cat(parts)), [len(part) for part in parts])
         loss = len(own) / len(items) * self._loss(own, x, logits, labels)
         for of_warm, (_, states, share) in zip(of_joining, joining, strict=True):
-            loss = loss + self._weight * share * self._warm_loss(of_warm, states)
+            if share:
+                loss = loss + self._weight * share * self._warm_loss(of_warm, states)
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        self._add_up(loss)
+        self._team.add_gradients(self.net_.parameters(), loss)
         self._optimiser.step()
         self.n_steps_ += 1
         state = self.net_.state_dict()
@@ -311,15 +312,6 @@ class NetLearner(Learner):
         """This process's part of a batch that all have drawn, and which share of it that is."""
         part = self._team.part(len(x))
         return x[part], states[part], (part.stop - part.start) / len(x)
-
-    def _add_up(self, loss: Tensor) -> None:
-        """Give all processes of a team the gradient of all, and the loss."""
-        if self._team.size > 1:
-            for value in self.net_.parameters():
-                if value.requires_grad and value.grad is None:
-                    value.grad = torch.zeros_like(value)
-            gradients = [value.grad for value in self.net_.parameters() if value.grad is not None]
-            self._team.add_up([loss, *gradients])
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
@@ -440,7 +432,7 @@ class NetLearner(Learner):
 
     def _resume(self, folder: Path) -> None:
         path = folder / "checkpoint.safetensors"
-        if not path.exists():
+        if not self._team.all_see(path):
             return
         with safe_open(path, "np") as file:
             head = json.loads(file.metadata()["head"])
@@ -459,7 +451,8 @@ class NetLearner(Learner):
     def _identity(self) -> dict[str, Any]:
         """What a checkpoint must agree on; ``epochs`` may grow."""
         parameters = {k: v for k, v in self.get_params(deep=False).items() if k not in ("module", "epochs", "verbose")}
-        identity = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
+        identity: dict[str, Any] = {"name": self.name, "parameters": parameters, "taxonomy": self.taxonomy_.to_dict()}
+        identity |= {"team": self._team.size} if self._team.size > 1 else {}  # their mini-batches are larger
         plain: dict[str, Any] = json.loads(json.dumps(identity, default=as_json))
         return plain
 

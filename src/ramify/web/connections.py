@@ -19,6 +19,12 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._wait()
 
+    def data_received(self, data: bytes) -> None:
+        """Something comes; what begins no request, such as the rest of a body that nobody read, buys no time."""
+        super().data_received(data)
+        if self._waiting is None and (self.cycle is None or self.cycle.response_complete):
+            self._wait()
+
     def on_message_begin(self) -> None:
         """A request begins to arrive."""
         super().on_message_begin()
@@ -41,6 +47,7 @@ class Connection(HttpToolsProtocol):
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
+            self._waiting = None
 
 
 def allow_many() -> None:

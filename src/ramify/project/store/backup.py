@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ramify.errors import RamifyError
-from ramify.files import disk_trouble, disk_troubles, sync, whole_file
+from ramify.files import disk_trouble, disk_troubles, sync, sync_tree, whole_file
 from ramify.project.store.database import Database
 from ramify.project.store.locks import LockedError, locked
 from ramify.project.store.models import NEWEST, kept_models
@@ -173,11 +173,9 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
             raise sqlite3.DatabaseError
         # No training of another time, or on another machine, is under way; nor does its log lie here.
         connection.execute("DELETE FROM trainings WHERE finished IS NULL OR error IS NOT NULL")
-    for written in (*folder.rglob("*"), folder):
-        sync(written)
+    sync_tree(folder)
     with whole_file(folder / MARK) as draft:
         draft.write_bytes(b"".join(_blocks(archive, MARK)))
-    sync(folder)
     (folder / RESTORING).unlink()
 
 

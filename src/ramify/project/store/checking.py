@@ -12,7 +12,10 @@ from ramify.project.store.store import Store
 WHAT = {"features": "features", "imported": "imported labels"}
 FROM_BACKUP = "restore the project from a backup with `ramify restore`"
 REMEDIES = {
-    "features": f"{FROM_BACKUP}, or make them anew with `ramify embed DIR --again`; no answer is lost by that",
+    "features": (
+        f"{FROM_BACKUP}, or make them anew with `ramify embed DIR --again` (where they were given, with --features "
+        "FILE); no answer is lost by that"
+    ),
     "imported": f"{FROM_BACKUP}; the answers are whole, and `ramify export DIR --events` takes them out",
 }
 
@@ -34,9 +37,12 @@ def check(store: Store) -> Iterator[Finding]:
     for key in WHAT:
         if (finding := _file(store, key)) is not None:
             yield finding
+    remedy = "train a new one with `ramify train DIR`; until then an older one is used, if there is any"
     for model in store.models.candidates(thorough=True):
-        remedy = "train a new one with `ramify train DIR`; until then an older one is used, if there is any"
-        yield Finding(f"model {model.version}", model.damage, remedy)
+        # A training may have made newer ones meanwhile, and removed this one.
+        if model.damage is None or model.version in {kept.version for kept in store.models.candidates()}:
+            note = "" if model.measured else "no checksums were kept of it"
+            yield Finding(f"model {model.version}", model.damage, remedy, note)
 
 
 def _database(store: Store) -> Finding:
@@ -53,15 +59,26 @@ def _file(store: Store, key: str) -> Finding | None:
     if name is None:
         return None
     what = f"{WHAT[key]} ({name})"
-    if kept is not None:
-        return Finding(what, damage(store.folder, {name: kept}, thorough=True), REMEDIES[key])
+    if kept is not None and kept[0] == name:
+        damaged = damage(store.folder, {name: kept[1:]}, thorough=True)
+        if damaged is not None and _replaced(store, key, name):
+            return _file(store, key)
+        return Finding(what, damaged, REMEDIES[key])
     try:
         size, checksum = measured(store.folder / name)
     except OSError as error:
+        if _replaced(store, key, name):
+            return _file(store, key)
         return Finding(what, f"{name} cannot be read ({error.strerror})", REMEDIES[key])
     if not store.database.writable:
         return Finding(what, note="no checksum was kept of it, and none can be kept here")
     with store.database.write() as connection:
         if get(connection, key) == name:
-            put(connection, checksum_key(key), (size, checksum))
+            put(connection, checksum_key(key), (name, size, checksum))
     return Finding(what, note="no checksum was kept of it; it has one from now on")
+
+
+def _replaced(store: Store, key: str, name: str) -> bool:
+    """Whether another process has put another file in its place meanwhile."""
+    with store.database.read() as connection:
+        return bool(get(connection, key) != name)

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Integer, cast, func, select
 
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, sync
+from ramify.files import disk_troubles, sync, sync_tree
 from ramify.project.store.database import Database
 from ramify.project.store.locks import is_locked, locked
 from ramify.project.store.schema import curve, meta, models
@@ -50,6 +50,8 @@ class KeptModel:
     folder: Path
     damage: str | None
     """One of its files, and what became of it; None where all are there, as long as they were."""
+    measured: bool
+    """Whether it is known what they were: an older Ramify noted nothing."""
 
 
 class Models:
@@ -67,8 +69,7 @@ class Models:
         with disk_troubles(self.folder, "no model was added"), self._draft() as draft:
             noted = build(draft)
             files = {path.relative_to(draft).as_posix(): measured(path) for path in _files(draft)}
-            for path in (draft, *draft.rglob("*")):
-                sync(path)
+            sync_tree(draft)
             row = {
                 "at": time.time(),
                 "learner": noted.get("learner"),
@@ -174,7 +175,7 @@ def kept_models(folder: Path, rows: Iterable[Sequence[Any]], thorough: bool = Fa
     for version, listed in (of_kinds(row, int, str | None) for row in rows):
         files = dict(json.loads(listed or "{}"))
         place = folder / f"{version:04d}"
-        models.append(KeptModel(version, place, damage(place, files, thorough)))
+        models.append(KeptModel(version, place, damage(place, files, thorough), bool(files)))
     return models
 
 

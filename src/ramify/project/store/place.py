@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ramify.errors import RamifyError
-from ramify.files import sync, whole_file
+from ramify.files import whole_file
 from ramify.project.store.database import Database
 from ramify.project.store.sqlite import SQLite
 
@@ -41,7 +41,6 @@ def write_mark(folder: Path, address: str | None = None) -> None:
     """Make a folder a project, or say that its database is elsewhere from now on."""
     with whole_file(folder / MARK) as draft:
         draft.write_text(mark(address), encoding="utf-8")
-    sync(folder)
 
 
 def read_mark(folder: Path) -> str | None:

@@ -52,11 +52,11 @@ def name_files(connection: Connection, files: Mapping[str, str], sums: Mapping[s
     """Name the current features, or imported labels, with what ``measure`` found of them."""
     for key, name in files.items():
         put(connection, key, name)
-        put(connection, checksum_key(key), sums[key])
+        put(connection, checksum_key(key), (name, *sums[key]))
 
 
 def checksum_key(key: str) -> str:
-    """Where size and checksum of the current features, or imported labels, are kept."""
+    """Where name, size and checksum of the features, or imported labels, are kept; an older Ramify keeps none."""
     return f"checksum {key}"
 
 

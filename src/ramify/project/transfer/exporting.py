@@ -45,7 +45,7 @@ def export_events(store: Store, path: str | Path, kind: str | None = None, *, sa
     if not all(0 <= event.item < len(ids) and event.concept in paths for event in events):
         raise RamifyError(f"{store.folder}: there are answers about nothing: restore the project from a backup")
     undone = {event.undoes for event in events}
-    with writing(path, EVENT, format_of(Path(path), kind), safe=safe) as writer:
+    with writing(path, EVENT, format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for first in range(0, len(events), ENTRIES):
             part = events[first : first + ENTRIES]
             block: dict[str, list[Any]] = {name: [getattr(e, name, None) for e in part] for name in EVENT}
@@ -68,7 +68,7 @@ def export_labels(
     taxonomy = labels.taxonomy
     names = np.array([taxonomy.path(number) for number in taxonomy.preorder], object)
     words = np.array([None, *(source.name.lower() for source in list(Source)[1:])], object)
-    with writing(path, LABEL, format_of(Path(path), kind), safe=safe) as writer:
+    with writing(path, LABEL, format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for items in _blocks(len(labels), len(taxonomy)):
             states, sources = (f(items, taxonomy.preorder) for f in (labels.states, labels.sources))
             keep = states != UNKNOWN if known_only else np.ones(states.shape, np.bool_)
@@ -116,7 +116,7 @@ def export_predictions(
     safe: bool = False,
 ) -> int:
     """Write a row for each item: its id, the fine concepts chosen, and the probability of each fine concept."""
-    with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind), safe=safe) as writer:
+    with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for block in prediction_tables(taxonomy, ids, blocks):
             writer.write(block)
     return writer.rows

@@ -17,8 +17,10 @@ FORMATS = ("csv", "jsonl", "parquet")  # more can be read: see readers.rows
 SEPARATOR = ";"  # between the names of a list, where a format has no lists
 
 
-def format_of(path: Path | None, wanted: str | None) -> str:
+def format_of(path: Path | None, wanted: str | None, *, safe: bool = False) -> str:
     """The format that was asked for, or else the one that the ending of the file's name says.
+
+    Only .csv files can be made ``safe`` for spreadsheets.
 
     >>> format_of(Path("labels.parquet"), None), format_of(Path("labels"), "csv")
     ('parquet', 'csv')
@@ -26,6 +28,8 @@ def format_of(path: Path | None, wanted: str | None) -> str:
     name = wanted or ("" if path is None else path.suffix.lower().lstrip("."))
     if name not in FORMATS:
         raise RamifyError(f"the format {name!r} is none of {', '.join(FORMATS)}: choose one with --format")
+    if safe and name != "csv":
+        raise RamifyError(f"{path}: only .csv files are made safe for spreadsheets: write one, or leave out --safe-csv")
     return name
 
 
@@ -75,8 +79,10 @@ class RowWriter:
         kind = self.columns[name]
         if kind == "flag":
             return ["yes" if value else "no" for value in values]
-        plain = [SEPARATOR.join(value) for value in values] if kind == "names" else values
-        return list(map(harmless, plain)) if self.safe and kind in ("names", "text") else plain
+        made = harmless if self.safe else str
+        if kind == "names":  # each of them: the separator may divide the columns of somebody's spreadsheet
+            return [SEPARATOR.join(map(made, value)) for value in values]
+        return list(map(harmless, values)) if self.safe and kind == "text" else values
 
 
 def harmless(text: Any) -> Any:
@@ -104,7 +110,5 @@ def writing(path: str | Path, columns: Mapping[str, str], kind: str, *, safe: bo
     path = Path(path)
     if path.is_dir():
         raise RamifyError(f"{path} is a folder: give the name of a file to write")
-    if safe and kind != "csv":
-        raise RamifyError(f"{path}: only .csv files are made safe for spreadsheets: write one, or leave out --safe-csv")
     with whole_file(path) as draft, ExitStack() as closing:
         yield RowWriter(draft, columns, kind, closing, safe=safe)
