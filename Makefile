@@ -7,8 +7,8 @@ READY := .venv/.ready
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
 
-# On several cores at once; a machine with many would only run out of memory.
-PYTEST := .venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+# Several at once, one more than two cores: many tests wait for a browser or another process.
+PYTEST := .venv/bin/python -m pytest -n 3 --dist worksteal
 
 test: $(READY)
 	$(PYTEST) -m "not slow"

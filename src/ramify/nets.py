@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from ramify.errors import RamifyError
 
@@ -107,6 +108,44 @@ def inputs_of(layer: nn.Module) -> Iterator[list[Tensor]]:
         yield seen
     finally:
         hook.remove()
+
+
+class AdamW:
+    """torch.optim.AdamW by its own function: the class loads torch's compiler, two seconds in every new process.
+
+    >>> weight = torch.ones(1, requires_grad=True)
+    >>> (2 * weight).sum().backward()
+    >>> AdamW([weight], lr=0.1, weight_decay=0.0).step()
+    >>> weight
+    tensor([0.9000], requires_grad=True)
+    """
+
+    def __init__(self, parameters: Sequence[Tensor], lr: float, weight_decay: float) -> None:
+        self._parameters, self._lr, self._weight_decay = list(parameters), lr, weight_decay
+        self._means, self._squares = ([torch.zeros_like(value) for value in parameters] for _ in range(2))
+        self._steps = [torch.zeros((), dtype=torch.float32, device=value.device) for value in parameters]
+
+    def step(self) -> None:
+        """Move the parameters by their gradients, which are then gone."""
+        with torch.no_grad():
+            adamw(
+                self._parameters,
+                [value.grad for value in self._parameters if value.grad is not None],
+                self._means,
+                self._squares,
+                [],
+                self._steps,
+                fused=True,  # a tenth of the time on a CPU
+                amsgrad=False,
+                beta1=0.9,
+                beta2=0.999,
+                lr=self._lr,
+                weight_decay=self._weight_decay,
+                eps=1e-8,
+                maximize=False,
+            )
+        for value in self._parameters:
+            value.grad = None
 
 
 def move_average(average: Sequence[Tensor], now: Sequence[Tensor], reach: float, step: int) -> None:
