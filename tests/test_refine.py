@@ -14,7 +14,8 @@ from ramify.learners import LEARNERS, Refine, coarse_stage, refine
 from ramify.learners.base import Inputs
 from ramify.learners.choice import NAMELESS, Answers
 from ramify.learners.coarse_stage import CoarseStage
-from ramify.learners.ridge import LAMBDAS, Factors, Ridge
+from ramify.learners.factors import LAMBDAS, factors_of
+from ramify.learners.ridge import Ridge
 from ramify.learners.tree import given_known
 from ramify.learners.warm import answered_items
 from ramify.nets import MLP
@@ -38,7 +39,7 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
     rng = np.random.default_rng(seed)
     phi, y = rng.normal(size=(n, 5)), rng.integers(0, 2, n).astype(float)
     o = rng.uniform(0.1, 1, n) if weighted else np.ones(n)
-    ridge = Ridge(Factors(list(range(n)), o, phi), y[None])
+    ridge = Ridge(factors_of(list(range(n)), o, phi), y[None])
     answers = Answers.of([ridge], [np.full(n, m)])
     for number, lam in enumerate(LAMBDAS):
         alpha = ridge.solutions[number, 0] - m * ridge.of_ones[number]
@@ -58,7 +59,7 @@ def test_ridge_is_the_direct_solution_and_its_residuals_are_left_out_ones(seed, 
         design = np.column_stack([phi, np.ones(n)])
         precision = design.T @ design / lam + np.diag([1.0] * 5 + [1 / (lam + 0.1)])
         at = np.append(new, 1.0)
-        assert np.allclose(ridge.variances(number, (phi @ new)[:, None])[0], at @ np.linalg.solve(precision, at))
+        assert np.allclose(ridge.variances(number, new[None])[0], at @ np.linalg.solve(precision, at))
 
 
 def with_coarse_stage_of(learner: Refine) -> Refine:

@@ -11,8 +11,9 @@ from ramify.data.name_vectors import NameVectors
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import Refine, load
 from ramify.learners.choice import ALIKE, ALSO_NEAR, NAMELESS, PRIOR, Answers, Model, choose
+from ramify.learners.factors import LAMBDAS, factors_of
 from ramify.learners.names import Names
-from ramify.learners.ridge import LAMBDAS, Factors, Ridge
+from ramify.learners.ridge import Ridge
 from ramify.metrics import precision_at_k
 from ramify.taxonomy import Taxonomy
 
@@ -46,7 +47,7 @@ def test_shared_coefficients_and_left_out_residuals_are_those_of_leaving_out(see
         parts.append(
             (rng.normal(size=(n, 4)), rng.normal(size=(n, 3)), rng.integers(0, 2, n) * 1.0, rng.uniform(0.2, 1, n))
         )
-    ridges = [Ridge(Factors(list(range(len(y))), o, phi), np.concatenate([y[None], z.T])) for phi, z, y, o in parts]
+    ridges = [Ridge(factors_of(list(range(len(y))), o, phi), np.concatenate([y[None], z.T])) for phi, z, y, o in parts]
     answers = Answers.of(ridges, [np.full(len(ridge), 0.3) for ridge in ridges])
     lam = LAMBDAS[number]
     beta, design, y, o, penalty, start = joint(parts, 0.3, lam, model)
@@ -221,7 +222,7 @@ def test_nearness_must_be_worth_it(useful):
         often = number % 2 == 0
         near = (1.0 if often else -1.0) if useful else float(rng.choice([-1, 1]))
         y = (rng.random(2) < (0.9 if often else 0.1)).astype(float)
-        ridges.append(Ridge(Factors([0, 1], np.ones(2), rng.normal(size=(2, 3))), np.stack([y, np.full(2, near)])))
+        ridges.append(Ridge(factors_of([0, 1], np.ones(2), rng.normal(size=(2, 3))), np.stack([y, np.full(2, near)])))
     chosen = choose(Answers.of(ridges, [np.full(2, 0.5)] * 20))[1]
     assert chosen == (Model((0,), (0.0,)) if useful else NAMELESS)
 

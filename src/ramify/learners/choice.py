@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.learners.ridge import LAMBDAS, Ridge
+from ramify.learners.factors import LAMBDAS
+from ramify.learners.ridge import Ridge
 
 Floats = NDArray[np.float64]
 

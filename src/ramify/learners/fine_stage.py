@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.learners.choice import Answers, Model, choose
+from ramify.learners.factors import BIASES, LAMBDAS, Floats, factors_of
 from ramify.learners.lessons import lessons
 from ramify.learners.names import Names
-from ramify.learners.ridge import BIASES, LAMBDAS, Factors, Floats, Ridge, add
+from ramify.learners.ridge import Ridge, add, remove
 from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
 
@@ -109,7 +110,8 @@ class FineStage:
                 slots = np.flatnonzero(weights)
                 key = tuple(zip(slots.tolist(), weights[slots].tolist(), strict=True))
                 sibling = alike.get(key)
-                factors = sibling.factors if sibling else Factors(slots.tolist(), weights[slots], looks.features[slots])
+                rows = looks.features[slots]
+                factors = sibling.factors if sibling else factors_of(slots.tolist(), weights[slots], rows)
                 rights = np.concatenate([self.targets[None, slots, place], looks.named[slots, :, concept].T])
                 alike[key] = Ridge(factors, rights, sibling)
                 self.ridges.append(alike[key])
@@ -159,8 +161,9 @@ class FineStage:
         same = was == weights
         for place in np.flatnonzero(same & (was > 0) & (said != targets)):
             self.ridges[place].revalue(slot, targets[place])
-        for place in np.flatnonzero(~same & (was > 0)):
-            self.ridges[place] = self.ridges[place].without(slot)
+        gone = np.flatnonzero(~same & (was > 0))
+        for place, fewer in zip(gone, remove([self.ridges[place] for place in gone], slot), strict=True):
+            self.ridges[place] = fewer
         new = np.flatnonzero(~same & (weights > 0))
         if len(new):
             rights = np.concatenate([targets[None, new], looks.named[0][:, self.concepts[new]]]).T
@@ -317,7 +320,7 @@ class FineStage:
         number = self.solution.number
         variances = np.empty((len(features), len(self.ridges)))
         for place, ridge in enumerate(self.ridges):
-            variances[:, place] = ridge.variances(number, ridge.factors.rows[: len(ridge)] @ features.T)
+            variances[:, place] = ridge.variances(number, features)
         return variances
 
 
