@@ -108,14 +108,14 @@ def test_from_a_csv_to_fine_labels(here):
     assert "Saved 0 answers, 8 were there already." in run("answer", "pets", "ask.csv")
 
     assert run("predict", "pets", "--out", "fine.csv") == (
-        "Wrote 60 of 60 rows to fine.csv.\n60 labels have a probability of 0.5 or more; 0 items have none.\n"
+        "Wrote 60 rows of 60 items to fine.csv.\n60 labels have a probability of 0.5 or more; 0 items have none.\n"
     )
     found = {row["id"]: row for row in rows(Path("fine.csv"))}
     fine = ["animal > cat", "animal > dog", "food > apple", "food > banana"]
     best = {name: max(fine, key=lambda path: float(row[path])) for name, row in found.items()}
     assert np.mean([best[name].endswith(truth[name]) for name in truth]) > 0.9
     Path("new.csv").write_text("id,text\nn1,kitten purrs whiskers\nn2,yellow peel bunch\n")
-    assert run("predict", "pets", "new.csv", "--out", "new.jsonl").startswith("Wrote 2 of 2 rows to new.jsonl.\n")
+    assert run("predict", "pets", "new.csv", "--out", "new.jsonl").startswith("Wrote 2 rows of 2 items to new.jsonl.\n")
     first, second = (json.loads(line) for line in Path("new.jsonl").read_text().splitlines())
     assert first["animal > cat"] > max(first["animal > dog"], first["food > banana"])
     assert second["food > banana"] > max(second["food > apple"], second["animal > cat"])
@@ -124,7 +124,7 @@ def test_from_a_csv_to_fine_labels(here):
     fill(Path("single.csv"), lambda row: "yes" if row["concept"].endswith(truth[row["id"]]) else "no")
     assert "Saved 3 answers." in run("answer", "pets", "single.csv")
 
-    assert run("export", "pets", "--format", "csv") == "Wrote 360 of 360 rows to pets-labels.csv.\n"
+    assert run("export", "pets", "--format", "csv") == "Wrote 360 rows of 360 items to pets-labels.csv.\n"
     assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 11 of 11 rows to e.parquet.\n"
     assert re.match(r"Wrote \d+ of 360 rows", run("export", "pets", "--known"))
     assert "└── dog\n    ├── poodle\n    └── beagle" in run("split", "pets", "dog", "poodle", "beagle")

@@ -30,6 +30,8 @@ from ramify.cli.options import (
 from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
+MANY, TOP = 500, 10  # fine concepts that are too many for columns, and how many of each item are written then
+
 
 @app.command(rich_help_panel=PROJECT)
 def suggest(
@@ -115,6 +117,14 @@ def predict(
     precision: Annotated[
         float | None, typer.Option(help="Choose the threshold so that this share of labels is right, by the answers.")
     ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            help="Write rows of items and concepts, the so many most probable of each item, instead of a column each.",
+            show_default=f"from {MANY} fine concepts on: {TOP}",
+            min=1,
+        ),
+    ] = None,
     kind: Format = None,
     safe_csv: SafeCsv = False,
     features: Features = None,
@@ -130,7 +140,7 @@ def predict(
 ) -> None:
     """Write fine labels and probabilities, of the project's items or of new ones; coarse labels help with both."""
     from ramify.project.store.store import Store
-    from ramify.project.transfer.exporting import export_predictions
+    from ramify.project.transfer.exporting import export_likeliest, export_predictions
     from ramify.project.transfer.predicting import predicting
     from ramify.project.transfer.tables import format_of
 
@@ -146,11 +156,17 @@ def predict(
             "progress": shown,
         }
         with predicting(store, source, threshold=threshold, precision=precision, **reading) as predicted:
-            written = export_predictions(out, kind, store.taxonomy, predicted.ids, predicted.blocks, safe=safe_csv)
+            taxonomy, ids, blocks = store.taxonomy, predicted.ids, predicted.blocks
+            if top is None and len(taxonomy.leaves) >= MANY:
+                top = TOP
+            if top is None:
+                written = export_predictions(out, kind, taxonomy, ids, blocks, safe=safe_csv)
+            else:
+                written = export_likeliest(out, kind, taxonomy, ids, blocks, top, safe=safe_csv)
     tell_left_out(predicted.left_out)
     if predicted.untested:
         print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
-    print(f"Wrote {written} of {len(predicted.ids)} rows to {out}.")
+    print(f"Wrote {written} {'rows' if top is None else 'likely concepts'} of {len(ids)} items to {out}.")
     found = predicted.found
     print(f"{found.labels} labels have a probability of {found.least:.2g} or more; {found.empty} items have none.")
 

@@ -14,7 +14,14 @@ from ramify.project.store.store import Store
 from ramify.project.transfer.tables import format_of, writing
 from ramify.taxonomy import Index, Taxonomy
 
-__all__ = ["export_events", "export_labels", "export_predictions", "prediction_columns", "prediction_tables"]
+__all__ = [
+    "export_events",
+    "export_labels",
+    "export_likeliest",
+    "export_predictions",
+    "prediction_columns",
+    "prediction_tables",
+]
 
 ENTRIES = 1 << 18  # written at once
 WORD_OF = np.array([WORDS[value] for value in (IRRELEVANT, RELEVANT, UNKNOWN)], object)  # by 0, 1 and -1
@@ -31,6 +38,7 @@ EVENT = {
     "model": "whole",
     "key": "text",
 }
+LIKELIEST = {"id": "text", "concept": "text", "probability": "number", "chosen": "flag"}
 LABEL = {"id": "text", "concept": "text", "state": "text", "source": "text"}
 
 
@@ -119,6 +127,38 @@ def export_predictions(
     with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for block in prediction_tables(taxonomy, ids, blocks):
             writer.write(block)
+    return writer.rows
+
+
+def export_likeliest(
+    path: str | Path,
+    kind: str | None,
+    taxonomy: Taxonomy,
+    ids: Sequence[str],
+    blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
+    top: int,
+    *,
+    safe: bool = False,
+) -> int:
+    """Write rows of items and fine concepts: the most probable ones of each item, and all that are chosen."""
+    paths = np.array([taxonomy.path(leaf) for leaf in taxonomy.leaves], object)
+    top = min(top, len(paths))
+    with writing(path, LIKELIEST, format_of(Path(path), kind, safe=safe), safe=safe) as writer:
+        for numbers, probabilities, chosen in blocks:
+            best = np.argpartition(-probabilities, top - 1, axis=1)[:, :top]
+            shown = chosen.copy()
+            np.put_along_axis(shown, best, True, axis=1)
+            rows, concepts = np.nonzero(shown)
+            order = np.lexsort((-probabilities[rows, concepts], rows))
+            rows, concepts = rows[order], concepts[order]
+            writer.write(
+                {
+                    "id": [str(ids[number]) for number in numbers[rows]],
+                    "concept": paths[concepts].tolist(),
+                    "probability": np.round(probabilities[rows, concepts].astype(np.float64), 4).tolist(),
+                    "chosen": chosen[rows, concepts].tolist(),
+                }
+            )
     return writer.rows
 
 
