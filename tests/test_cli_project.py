@@ -124,7 +124,7 @@ def test_from_a_csv_to_fine_labels(here):
     fill(Path("single.csv"), lambda row: "yes" if row["concept"].endswith(truth[row["id"]]) else "no")
     assert "Saved 3 answers." in run("answer", "pets", "single.csv")
 
-    assert run("export", "pets", "--format", "csv") == "Wrote 360 rows of 360 items to pets-labels.csv.\n"
+    assert run("export", "pets", "--format", "csv") == "Wrote 360 of 360 rows to pets-labels.csv.\n"
     assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 11 of 11 rows to e.parquet.\n"
     assert re.match(r"Wrote \d+ of 360 rows", run("export", "pets", "--known"))
     assert "└── dog\n    ├── poodle\n    └── beagle" in run("split", "pets", "dog", "poodle", "beagle")
