@@ -13,7 +13,7 @@ import pytest
 
 from ramify.data import Dataset
 from ramify.errors import RamifyError
-from ramify.files import disk_trouble, whole_file, write_npz
+from ramify.files import disk_trouble, let_go, whole_file, write_npz
 from ramify.labels import Labels
 from ramify.taxonomy import Taxonomy
 
@@ -104,7 +104,7 @@ import sys
 import numpy as np
 from safetensors.numpy import save_file
 from ramify.errors import RamifyError
-from ramify.files import whole_file
+from ramify.files import let_go, whole_file
 try:
     with whole_file(sys.argv[1]) as draft:
         {write}
@@ -165,3 +165,16 @@ def test_what_is_wrong_with_another_file_is_not_said_of_this_one(tmp_path):
     with pytest.raises(KeyError), whole_file(tmp_path / "x") as draft:
         raise KeyError
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_a_map_that_is_let_go_holds_what_it_held(tmp_path, mode):
+    np.save(tmp_path / "a.npy", np.arange(10_000.0))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode=mode)
+    if mode != "r":
+        mapped[0] = 7
+    let_go(mapped)
+    let_go(mapped[5:][::2])
+    let_go(np.arange(3))
+    assert mapped[0] == (0 if mode == "r" else 7)
+    assert mapped[1:].tolist() == list(range(1, 10_000))

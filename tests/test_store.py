@@ -101,6 +101,19 @@ def test_items_are_added_and_found(store):
         store.items([3])
 
 
+def test_half_precision_is_kept_as_long_as_all_is(tmp_path):
+    halves = np.array([[0.1, 2], [3, 65504]], np.float16)
+    with Store.create(tmp_path / "p", TAXONOMY) as store:
+        store.add(["a", "b"], None, None, halves, coarse(2))
+        assert (store.features().dtype, store.features().tolist()) == (np.float16, halves.tolist())
+        store.add(["c"], None, None, halves[:1], coarse(1))
+        assert store.features().dtype == np.float16
+        store.add(["d"], None, None, [[1e6, 0.1]], coarse(1))
+        assert store.features().dtype == np.float32
+        rows = np.concatenate([halves, halves[:1]]).astype(np.float32)
+        assert np.array_equal(store.features(), np.concatenate([rows, np.float32([[1e6, 0.1]])]))
+
+
 def test_adding_twice_changes_nothing(store):
     before = files(store), store.contents.revision
     again = ["i1", "i2", "i0"], ["text 1", "text 2", "text 0"], None, np.array([[1, 1], [2, 2], [0, 0.0]]), coarse(3)

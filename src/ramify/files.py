@@ -1,6 +1,7 @@
 """Reading and writing files so that a half-written or foreign one is never taken for data."""
 
 import errno
+import mmap
 import os
 import re
 import zipfile
@@ -126,6 +127,16 @@ def new_array(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> "np.memma
             if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not every file system can reserve
                 raise
     return array
+
+
+def let_go(array: Any) -> None:
+    """Of an array that is mapped from a file: its pages need not stay in memory, they can be read again."""
+    shared = False
+    while isinstance(array, np.ndarray):
+        shared |= isinstance(array, np.memmap) and array.mode != "c"  # a copy of one's own would lose what was written
+        array = array.base
+    if shared and isinstance(array, mmap.mmap):
+        array.madvise(mmap.MADV_DONTNEED)
 
 
 def read_npz(path: str | Path, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from ramify.errors import RamifyError
+from ramify.files import let_go
 
 LARGEST = 1e18  # nets count in single precision, and squares must fit into it
 BLOCK = 1 << 22  # numbers looked at once
@@ -38,6 +39,7 @@ def _check_finite(features: Any) -> None:
     largest = features.dtype.type(min(LARGEST, float(np.finfo(features.dtype).max)))
     for first in range(0, features.shape[0], rows):
         block = features[first : first + rows]
+        let_go(features)  # the pages of the blocks before
         values = block.data if scipy.sparse.issparse(block) else block
         if not (np.abs(values) <= largest).all():  # false for NaN too
             dense = block.toarray() if scipy.sparse.issparse(block) else block

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from ramify.data.features import as_features
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, new_array, whole_file
+from ramify.files import disk_troubles, let_go, new_array, whole_file
 from ramify.labels import Labels, Source
 from ramify.project.store.database import chunks, quickly
 from ramify.project.store.items import Items, name_concepts, put, put_setting, sound
@@ -113,7 +113,7 @@ def _places(items: Items, rows: list[Row]) -> Index:
     return place
 
 
-def _check_features(items: Items, kept: NDArray[np.float32] | None, features: Any, place: Index) -> None:
+def _check_features(items: Items, kept: NDArray[Any] | None, features: Any, place: Index) -> None:
     old = np.flatnonzero(place >= 0)
     if features is None:
         if kept is not None and len(old) < len(place):
@@ -242,25 +242,31 @@ def _as_imported(labels: Labels) -> Labels:
     return imported
 
 
-def _write_features(path: Path, kept: NDArray[np.float32] | None, features: Any, added: Index) -> None:
-    """The features so far and, behind them, some rows of others, in one file, copied block by block."""
+def _write_features(path: Path, kept: NDArray[Any] | None, features: Any, added: Index) -> None:
+    """The features so far and, behind them, some rows of others, in one file, copied block by block.
+
+    What is given in half precision is kept in it, as long as all is.
+    """
     before = 0 if kept is None else len(kept)
+    halves = features.dtype == np.float16 and (kept is None or kept.dtype == np.float16)
+    dtype = np.dtype(np.float16 if halves else np.float32)
     with whole_file(path) as draft:
-        shape = (before + len(added), features.shape[1])
-        written = new_array(draft, np.float32, shape)
-        for first, block in _blocks(kept, features, added):
-            written[first : first + len(block)] = block
-        written.flush()
+        new_array(draft, dtype, (before + len(added), features.shape[1]))  # a full disk is found out here
+        with draft.open("r+b") as file:  # not by the map: what is written would stay in memory
+            file.seek(draft.stat().st_size - (before + len(added)) * features.shape[1] * dtype.itemsize)
+            for block in _blocks(kept, features, added):
+                file.write(np.ascontiguousarray(block, dtype).data)
 
 
-def _blocks(kept: NDArray[np.float32] | None, features: Any, added: Index) -> Iterator[tuple[int, NDArray[Any]]]:
+def _blocks(kept: NDArray[Any] | None, features: Any, added: Index) -> Iterator[NDArray[Any]]:
     size = _rows_at_once(features.shape[1])
-    before = 0 if kept is None else len(kept)
-    for first in range(0, before, size):
+    for first in range(0, 0 if kept is None else len(kept), size):
         assert kept is not None
-        yield first, kept[first : first + size]
+        yield kept[first : first + size]
+        let_go(kept)
     for first in range(0, len(added), size):
-        yield before + first, _dense(features[added[first : first + size]])
+        yield _dense(features[added[first : first + size]])
+        let_go(features)
 
 
 def _rows_at_once(columns: int) -> int:

@@ -61,7 +61,7 @@ class Items:
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder, self.database = folder, database
-        self._mapped: tuple[str, NDArray[np.float32]] | None = None
+        self._mapped: tuple[str, NDArray[np.floating[Any]]] | None = None
         with database.read() as connection:
             self.contents = _contents(connection)
 
@@ -110,10 +110,10 @@ class Items:
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
-    def features(self) -> NDArray[np.float32] | None:
+    def features(self) -> NDArray[np.floating[Any]] | None:
         """The features of all items as a memory map, items x columns; None where the project has none."""
 
-        def opened(contents: Contents) -> NDArray[np.float32] | None:
+        def opened(contents: Contents) -> NDArray[np.floating[Any]] | None:
             if contents.features is None:
                 return None
             mapped = self._mapped
@@ -185,9 +185,9 @@ def _is_file_name(name: Any) -> bool:
     return name is None or (isinstance(name, str) and Path(name).name == name)
 
 
-def _read_features(path: Path) -> NDArray[np.float32]:
+def _read_features(path: Path) -> NDArray[np.floating[Any]]:
     try:
-        features: NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
+        features: NDArray[np.floating[Any]] = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError:
         raise
     except Exception as error:  # a damaged header is read as Python, and raises many kinds

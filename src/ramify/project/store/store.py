@@ -177,7 +177,7 @@ class Store:
         """The ids of all items, by number."""
         return self._items.all_ids()
 
-    def features(self) -> NDArray[np.float32] | None:
+    def features(self) -> NDArray[np.floating[Any]] | None:
         """The features of all items as a memory map, items x columns; None where the project has none."""
         return self._items.features()
 
