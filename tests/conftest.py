@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
@@ -65,6 +66,10 @@ def address(request):
 
 # Started in the background of a script, pytest would ignore Ctrl-C, and so would all processes that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says nothing on a busy machine.
+hypothesis.settings.register_profile("ramify", deadline=None)
+hypothesis.settings.load_profile("ramify")
 
 # Nets as small as those of the tests are trained by one thread: many would fight over a busy machine.
 torch.set_num_threads(1)

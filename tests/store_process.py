@@ -104,7 +104,7 @@ def main(what: str, folder: Path, *rest: str) -> None:
         return
     drawn = random.Random(0)
     heard = []
-    for round_ in range(10):
+    for round_ in range(int(rest[0])):
         work, names = (answer, (f"a{round_}", f"b{round_}")) if what == "answers" else (add, (f"a{round_}",))
         heard += killed([start(work, folder, name) for name in names], drawn.uniform(0, 0.15))
     print(json.dumps(heard))

@@ -14,7 +14,7 @@ from ramify import Labels, RamifyError
 from ramify.project.store import migrations, postgres, sqlite
 from ramify.project.store.schema import METADATA
 from ramify.project.store.store import Store, UnavailableError
-from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity, process
+from store_checks import HERE, TAXONOMY, answers_survive, coarse, files, filled, integrity, process
 
 
 @pytest.fixture
@@ -148,31 +148,18 @@ def test_threads_and_processes_write_at_once(store):
     assert [json.loads(other.communicate(timeout=600)[0]) for other in others] == [40, 40]
     keys = [event.key for event in store.events()]
     assert len(keys) == len(set(keys)) == 6 * 40
-    assert integrity(store.folder) == "ok"
+    assert store.database.damage() is None
 
 
+@pytest.mark.slow
 def test_every_acknowledged_answer_survives_sigkill_exactly_once(store):
-    heard = json.loads(process("answers", store.folder).communicate(timeout=600)[0])
-    assert len(heard) == 20
-    assert integrity(store.folder) == "ok"
-    by_key = {}
-    for event in store.events():
-        by_key.setdefault(event.key, []).append(event)
-    for said in heard:
-        assert said
-        for key in said:
-            if int(key.split("-")[1]) % 4 != 3:
-                assert len(by_key[key]) == 3
-    # Of what was under way when it was killed, all is there or nothing: then sending it again changes nothing.
-    assert {len(events) for events in by_key.values()} == {3}
-    assert len(by_key) - sum(map(len, heard)) <= 20
-    last = by_key[heard[0][0]]
-    assert store.record(last[0].key, last[0].annotator, [(e.item, e.concept, e.answer) for e in last]) == last
+    """50 kills on either database; benchmarks/kill.py makes a thousand of it."""
+    assert answers_survive(store, 25) == 50
 
 
 def test_an_add_that_is_killed_leaves_the_old_state_or_the_new(tmp_path):
     Store.create(tmp_path / "project", TAXONOMY).close()
-    heard = json.loads(process("adds", tmp_path / "project").communicate(timeout=600)[0])
+    heard = json.loads(process("adds", tmp_path / "project", 10).communicate(timeout=600)[0])
     assert integrity(tmp_path / "project") == "ok"
     with Store(tmp_path / "project") as store:
         count = len(store)

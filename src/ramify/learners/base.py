@@ -36,7 +36,8 @@ from ramify.nets import pick_device
 from ramify.progress import Report, showing
 from ramify.taxonomy import Index, Taxonomy
 
-ROWS = 8192  # items predicted at once
+ROWS = 8192  # items predicted at once, at most
+ENTRIES = 1 << 20  # and entries: with very many concepts, fewer items
 FORMAT = 2  # of saved learners
 
 
@@ -212,9 +213,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The probability of every fine concept: items x fine concepts."""
         features = self._checked(X)
         blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
+        size = at_once(len(self.taxonomy_))
         with torch.no_grad():
-            for first in range(0, features.shape[0], ROWS):
-                block = self._probabilities(self.inputs(features, slice(first, first + ROWS)))
+            for first in range(0, features.shape[0], size):
+                block = self._probabilities(self.inputs(features, slice(first, first + size)))
                 blocks.append(block.float().cpu().numpy())
         return np.concatenate(blocks)
 
@@ -375,6 +377,15 @@ def fingerprint(*parts: Any) -> str:
         for block in blocks:
             digest.update(np.ascontiguousarray(block).tobytes())
     return digest.hexdigest()[:24]
+
+
+def at_once(concepts: int) -> int:
+    """How many items are predicted at once, so that their probabilities fit into memory.
+
+    >>> at_once(80), at_once(10_000)
+    (8192, 104)
+    """
+    return max(1, min(ROWS, ENTRIES // concepts))
 
 
 class Inputs:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ramify.data import Dataset, NameVectors
 from ramify.labels import RELEVANT, UNKNOWN, Labels
-from ramify.learners.base import ROWS, Logits
+from ramify.learners.base import ROWS, Logits, at_once
 from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.calibration import Calibration
 from ramify.learners.coarse_learner import CoarseLearner
@@ -257,8 +257,9 @@ class Refine(CoarseLearner):
         features = self._continued(X, labels)
         everything = np.arange(len(self.taxonomy_))
         blocks = [np.empty((0, len(everything)), np.float32)]
-        for first in range(0, len(labels), ROWS):
-            items = np.arange(first, min(first + ROWS, len(labels)))
+        size = at_once(len(everything))
+        for first in range(0, len(labels), size):
+            items = np.arange(first, min(first + size, len(labels)))
             stages = self._both_stages(self.inputs(features, items))
             states = torch.from_numpy(labels.states(items, everything)).to(stages[0].device)
             blocks.append(self._opinions(*stages, states).float().cpu().numpy())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.labels import Labels
-from ramify.learners.base import Learner
+from ramify.learners.base import Learner, at_once
 from ramify.learners.cache import Cache
 from ramify.learners.warm import answered_items
 from ramify.noise import sample
@@ -74,7 +74,7 @@ class Pool:
 
     def blocks(self) -> Iterator[tuple[Index, Index]]:
         """All questions that may be asked, item by item, in blocks of items."""
-        size = self.rows or ROWS
+        size = min(self.rows or ROWS, at_once(len(self.labels.taxonomy)))
         for first in range(0, len(self), size):
             start = time.monotonic()
             last = min(first + size, len(self))

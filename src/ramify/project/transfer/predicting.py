@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, Labels
 from ramify.learners import Learner
-from ramify.learners.base import ROWS
+from ramify.learners.base import at_once
 from ramify.learners.warm import warm_items
 from ramify.project.store.store import Store
 from ramify.project.transfer.features import drop_drafts
@@ -99,8 +99,9 @@ def predict(
     if precision is not None:
         least = threshold_for(learner, precision, coarse_known=coarse_known)
     found.least = least
-    for first in range(0, len(labels), ROWS):
-        block = np.arange(first, min(first + ROWS, len(labels)))
+    size = at_once(len(labels.taxonomy))
+    for first in range(0, len(labels), size):
+        block = np.arange(first, min(first + size, len(labels)))
         known = labels.take(block)
         rows, states = features[block], known.states()
         p = learner.opinions(rows, known)[:, : states.shape[1]] if coarse_known else learner.predict_proba(rows)
