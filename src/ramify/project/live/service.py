@@ -24,7 +24,7 @@ from ramify.project.live.views import Views
 from ramify.project.store.leases import Entry
 from ramify.project.store.store import Store
 
-REFUSED = 20  # times that others may be quicker, until somebody is told that there is nothing
+REFUSED = 200  # times that others may be quicker, at other servers too, until somebody is told that there is nothing
 SECOND_OPINIONS = 50  # entries that wait for another annotator, looked at together
 SOON = 0.5  # seconds after which it is worth looking again whether really nothing is left
 
