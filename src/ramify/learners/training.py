@@ -11,32 +11,27 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from safetensors import safe_open
-from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
 
 from ramify.data import Dataset, NameVectors
 from ramify.errors import RamifyError
-from ramify.files import whole_file
 from ramify.labels import Labels, as_labels
 from ramify.learners.base import Inputs, Learner, Logits, as_json, fingerprint
 from ramify.learners.cache import Cache, ToKeep
-from ramify.learners.evidence import FOR_DIRECTIONS, Evidence, Looks, doubles, leading, looks_by_predictions
-from ramify.learners.inner import with_inner
+from ramify.learners.checkpoints import FILE, read_checkpoint, write_checkpoint
+from ramify.learners.evidence import Evidence
+from ramify.learners.last_layer import LastLayer
 from ramify.learners.replay import Replayed
 from ramify.learners.search import Between, SearchSpace
 from ramify.learners.warm import answered_items
 from ramify.meta import masked_bce
 from ramify.metrics import precision_at_k
-from ramify.nets import MLP, inputs_of, last_linear, move_average, pick_device
-from ramify.noise import sample as draw
+from ramify.nets import MLP, last_linear, move_average, pick_device
 from ramify.parallel import team
 from ramify.taxonomy import Index
 
 # Fused, a step of Adam takes a tenth of the time on a CPU.
 OPTIMIZERS: dict[str, Any] = {"adam": partial(torch.optim.Adam, fused=True), "sgd": torch.optim.SGD}
-PRIOR_VARIANCE = 100.0  # of what is known of a concept before its first answer, in a net's last layer
-KEPT_DIRECTIONS = 64  # of that layer's inputs, in a cache
 
 
 class Callback(Protocol):
@@ -349,46 +344,19 @@ class NetLearner(Learner):
         cache: Cache | None = None,
     ) -> Evidence | None:
         """The inputs of the net's last layer and its predictions; None where the net has no linear layer."""
-        layer = last_linear(self.net_)
-        if layer is None:
-            return None
-        if cache is not None:
-            return Evidence(
-                lambda items: looks_by_predictions(
-                    labels, items, cache["phi"][items][:, :directions], cache["predictions"][items]
-                ),
-                PRIOR_VARIANCE,
-            )
-        columns = self._leading(X, layer, sample, directions)
-
-        def look(items: Index) -> Looks:
-            phi, p = self._last_layer(layer, self.inputs(X, items))
-            return looks_by_predictions(labels, items, doubles(phi @ columns), with_inner(doubles(p), self.taxonomy_))
-
-        return Evidence(look, PRIOR_VARIANCE)
+        told = self._last_layer(X)
+        return None if told is None else told.evidence(labels, sample, directions, cache)
 
     def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
         """The inputs of the net's last layer along their leading directions, and predictions."""
+        told = self._last_layer(X)
+        return super().to_cache(X, labels) if told is None else told.to_cache(X.shape[0])
+
+    def _last_layer(self, X: Any) -> LastLayer | None:  # noqa: N803
         layer = last_linear(self.net_)
         if layer is None:
-            return super().to_cache(X, labels)
-        columns = self._leading(X, layer, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
-
-        def rows(items: Index) -> dict[str, NDArray[Any]]:
-            phi, fine = self._last_layer(layer, self.inputs(X, items))
-            p = with_inner(fine.cpu().numpy(), self.taxonomy_)
-            return {"phi": (phi @ columns).float().cpu().numpy(), "predictions": p.astype(np.float16)}
-
-        return ToKeep({"directions": doubles(columns)}, rows)
-
-    def _leading(self, X: Any, layer: nn.Module, sample: Index, directions: int) -> Tensor:  # noqa: N803
-        return leading(self._last_layer(layer, self.inputs(X, sample[:FOR_DIRECTIONS]))[0], directions)
-
-    def _last_layer(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs of the net's last linear layer, and its predictions."""
-        with torch.no_grad(), inputs_of(layer) as seen:
-            p = self._probabilities(x)
-        return seen[-1].flatten(1), p
+            return None
+        return LastLayer(layer, lambda items: self.inputs(X, items), self._probabilities, self.taxonomy_)
 
     # -- saving --------------------------------------------------------------------------------------------------------
 
@@ -423,28 +391,16 @@ class NetLearner(Learner):
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
     def _write_checkpoint(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         arrays, rest = self._state()
         arrays |= {f"best.{name}": value.cpu().numpy() for name, value in self._best.items()}
-        head = {"learner": self._identity(), "data": self._trained_on, "rest": rest}
-        with whole_file(folder / "checkpoint.safetensors") as draft:
-            save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, draft, {"head": json.dumps(head)})
+        write_checkpoint(folder, arrays, {"learner": self._identity(), "data": self._trained_on, "rest": rest})
 
     def _resume(self, folder: Path) -> None:
-        path = folder / "checkpoint.safetensors"
-        if not self._team.all_see(path):
+        if not self._team.all_see(folder / FILE):
             return
-        with safe_open(path, "np") as file:
-            head = json.loads(file.metadata()["head"])
-        if head["learner"]["taxonomy"] != self._identity()["taxonomy"]:
-            raise RamifyError(f"{folder} holds a checkpoint of another taxonomy: give another folder, or remove it")
-        if head["data"] != self._trained_on:
-            raise RamifyError(f"{folder} holds a checkpoint of other data: give another folder, or remove it")
-        if head["learner"] != self._identity():
-            raise RamifyError(f"{folder} holds a checkpoint of other settings: give another folder, or remove it")
-        arrays = load_file(path)
+        arrays, rest = read_checkpoint(folder, self._identity(), self._trained_on)
         best = {name: arrays.pop(name) for name in list(arrays) if name.startswith("best.")}
-        self._restore(arrays, head["rest"])
+        self._restore(arrays, rest)
         tensors = {name: torch.from_numpy(value.copy()).to(self._device) for name, value in best.items()}
         self._best = _part(tensors, "best.")
 
