@@ -8,7 +8,7 @@ import pytest
 
 from ramify.checks.data import TAXONOMY, data
 from ramify.labels import Labels
-from ramify.learners import Refine
+from ramify.learners import Refine, cache
 from ramify.project.live import background, shortlists, training
 from ramify.project.live.model import Model
 from ramify.project.live.service import Service
@@ -89,7 +89,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize("name", ["learner/learner.json", "learner/arrays.safetensors", "predictions.npy", "phi.npy"])
+@pytest.mark.parametrize("name", ["learner/learner.json", "learner/arrays.safetensors", "count.npy", "phi.npy"])
 def test_a_damaged_model_is_left_out(trained, damage, name):
     """One such file made the whole project unopenable once."""
     with Store(trained) as store:
@@ -280,11 +280,11 @@ def test_a_model_that_is_outgrown_is_trained_anew_once(trained, monkeypatch):
 
 
 def test_a_model_of_an_earlier_version_is_left_out(trained, monkeypatch):
-    """It kept predictions of fine concepts only."""
-    now = Refine._kept_opinions
-    monkeypatch.setattr(Refine, "_kept_opinions", lambda *about: now(*about)[:, : len(TAXONOMY.leaves)])
+    """It did not say how many items it knew."""
     with Store(trained) as store:
-        training.train(store)
+        with monkeypatch.context() as earlier:
+            earlier.setattr(cache, "COUNT", "predictions")
+            training.train(store)
         model = Model.load(store, store.features(), store.labels(), store.answered_items())
     assert model.version == 1
     sentence = "model 2 is damaged and was left out (it was trained by an earlier version): train a new one"

@@ -181,7 +181,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
         """What is to be kept of all items, so that asking and browsing never run a net."""
-        return ToKeep({}, lambda items: {"predictions": self._kept_opinions(X, labels, items)})
+        return ToKeep({}, lambda items: {"predictions": self.opinions(X[items], labels.take(items)).astype(np.float16)})
 
     def cached_opinions(self, cache: Cache, labels: Labels, items: Index) -> Floats:
         """``opinions`` as they are now, from the cache alone, as far as it tells."""
@@ -190,9 +190,6 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def guesses(self, cache: Cache, items: Index) -> Floats:
         """How probable each concept is, fine ones first, given that its parent is relevant; from the cache alone."""
         return cache["predictions"][items].astype(np.float64)
-
-    def _kept_opinions(self, X: Any, labels: Labels, items: Index) -> NDArray[np.float16]:  # noqa: N803
-        return self.opinions(X[items], labels.take(items)).astype(np.float16)
 
     # -- what all learners do alike ------------------------------------------------------------------------------------
 

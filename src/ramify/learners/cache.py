@@ -15,6 +15,7 @@ from ramify.taxonomy import Index
 Arrays = dict[str, NDArray[Any]]
 
 ROWS = 8192  # items computed at once
+COUNT = "count"  # the array that says how many items there are
 
 
 class ToKeep(NamedTuple):
@@ -23,7 +24,7 @@ class ToKeep(NamedTuple):
     common: Arrays
     """What is kept as it is, by name."""
     rows: Callable[[Index], Arrays]
-    """The rows of some items; ``predictions``, the probability of every concept, is among them."""
+    """The rows of some items."""
 
 
 class Cache:
@@ -41,7 +42,7 @@ class Cache:
         self._arrays = arrays
 
     def __len__(self) -> int:
-        return len(self._arrays["predictions"])
+        return int(self._arrays[COUNT][0])
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -53,14 +54,14 @@ class Cache:
     def load(cls, folder: Path) -> "Cache":
         """What ``write`` wrote."""
         cache = cls({path.stem: read_npy(path) for path in folder.glob("*.npy")})
-        if "predictions" not in cache:
-            raise RamifyError(f"{folder}: predictions.npy is missing: train a new model")
+        if COUNT not in cache:
+            raise RamifyError("it was trained by an earlier version")
         return cache
 
     @classmethod
     def write(cls, folder: Path, kept: ToKeep, n_items: int, report: Report | None = None) -> "Cache":
         """Compute what is to be kept, block by block, into a folder; ``report`` is told how far it is."""
-        for name, array in kept.common.items():
+        for name, array in {**kept.common, COUNT: np.array([n_items])}.items():
             np.save(folder / f"{name}.npy", array)
         files: dict[str, Any] = {}
         for first in range(0, max(1, n_items), ROWS):

@@ -366,14 +366,13 @@ class Refine(CoarseLearner):
         return leading(torch.cat([self.coarse_.features(self.inputs(X, part)).float() for part in parts]), directions)
 
     def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
-        """Features along their leading directions, P(c | x), and opinions."""
+        """Features along their leading directions, and P(c | x): opinions follow from them and what is known."""
         columns = self._leading(X, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
 
         def rows(items: Index) -> dict[str, NDArray[Any]]:
             x = self.inputs(X, items)
             coarse, phi = (part.cpu().numpy() for part in self.coarse_.apply(x, columns.to(x)))
-            opinions = self._kept_opinions(X, labels, items)
-            kept = {"phi": phi.astype(np.float16), "coarse": coarse, "predictions": opinions}
+            kept = {"phi": phi.astype(np.float16), "coarse": coarse}
             likeness = self._likeness(x)
             return {**kept, "likeness": likeness.cpu().numpy().astype(np.float16)} if likeness.shape[1] else kept
 

@@ -37,8 +37,6 @@ class Model:
             try:
                 learner = load_kept(kept, features, labels, annotated)
                 cache = Cache.load(kept.folder)
-                if cache["predictions"].shape[1] != len(learner.taxonomy_):  # those of fine concepts only
-                    raise RamifyError("it was trained by an earlier version")
             except RamifyError as error:
                 problem = problem or damage_sentence(kept.version, str(error))
                 continue
