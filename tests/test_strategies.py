@@ -249,8 +249,9 @@ def test_expected_gain_is_greedy_with_exact_updates(learner):
     parent = TAXONOMY.index("sky")
     items, concepts = labels.unknown()
     mine = TAXONOMY.parents[concepts] == parent
-    listed = np.unique(items)
-    groups = Groups(knowledge, listed, told.look(listed), items[mine], concepts[mine], count=1, seed=0)
+    looks = told.look(np.unique(items[mine]))
+    noises = looks.noise[:, np.unique(concepts[mine])]
+    groups = Groups(knowledge, looks.phi, noises, items[mine], concepts[mine], count=1, seed=0)
 
     looked = told.look(np.arange(len(labels)))
     states = labels.states(concepts=np.arange(len(TAXONOMY)))

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.labels import IRRELEVANT, Labels
+from ramify.learners.base import at_once
 from ramify.learners.evidence import Evidence, Floats, Looks
 from ramify.noise import noise
 from ramify.strategies.pool import ROWS, Pool
@@ -79,16 +80,16 @@ class Groups:
     """Groups of one parent, and how their gains change with each that is picked."""
 
     def __init__(
-        self, knowledge: Knowledge, listed: Index, looks: Looks, items: Index, concepts: Index, count: int, seed: int
+        self, knowledge: Knowledge, phi: Floats, noises: Floats, items: Index, concepts: Index, count: int, seed: int
     ) -> None:
+        """From their entries; ``phi`` and ``noises`` are of the items, in ascending order, and of their children."""
         self.count = count  # of all open groups of this parent, listed or not
         self.items, rows = np.unique(items, return_inverse=True)
         self.tie_break = noise(seed, self.items)
         self.children, columns = np.unique(concepts, return_inverse=True)
         self.open = np.zeros((len(self.items), len(self.children)), np.bool_)
         self.open[rows, columns] = True
-        where = np.searchsorted(listed, self.items)
-        self.phi, self.noise = looks.phi[where], looks.noise[np.ix_(where, self.children)]
+        self.phi, self.noise = phi, noises
         forms = [knowledge.forms(child, self.phi) for child in self.children]
         self.top = np.stack([top for top, _ in forms], axis=1)
         self.spread = np.stack([spread for _, spread in forms], axis=1)
@@ -188,15 +189,39 @@ def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: in
             best.setdefault(parent, Best(length, seed)).offer(means, shown[there], there * 0 + parent)
     wanted = {parent: groups.ranked()[0] for parent, groups in sorted(best.items())}
     listed = np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()]))
-    looks = evidence.look(listed)
     items, concepts = pool.entries(listed)
-    groups_of = {}
+    order = np.argsort(parents[concepts], kind="stable")
+    items, concepts = items[order], concepts[order]
+    entries_of: dict[int, tuple[Index, Index]] = {}
     for parent, chosen in wanted.items():
-        belongs = (parents[concepts] == parent) & np.isin(items, chosen)
-        if belongs.any():  # else all of them were answered while others were looked at
-            count = open_groups[parent]
-            groups_of[parent] = Groups(knowledge, listed, looks, items[belongs], concepts[belongs], count, seed)
-    return groups_of
+        own = slice(*np.searchsorted(parents[concepts], [parent, parent + 1]))
+        there = np.isin(items[own], chosen)
+        if there.any():  # else all of them were answered while others were looked at
+            entries_of[parent] = items[own][there], concepts[own][there]
+    looked = _looks(evidence, listed, entries_of, at_once(len(parents)))
+    return {
+        parent: Groups(knowledge, *looked[parent], *entries_of[parent], open_groups[parent], seed)
+        for parent in entries_of
+    }
+
+
+def _looks(
+    evidence: Evidence, listed: Index, entries: dict[int, tuple[Index, Index]], size: int
+) -> dict[int, tuple[Floats, Floats]]:
+    """phi, and the noise of the children, of each parent's items: so many items are looked at at once."""
+    wanted = {parent: (np.unique(items), np.unique(concepts)) for parent, (items, concepts) in entries.items()}
+    found: dict[int, list[tuple[Floats, Floats]]] = {parent: [] for parent in wanted}
+    for first in range(0, len(listed), size):
+        part = listed[first : first + size]
+        looks = evidence.look(part)
+        for parent, (items, children) in wanted.items():
+            own = items[slice(*np.searchsorted(items, [part[0], part[-1] + 1]))]
+            where = np.searchsorted(part, own)
+            found[parent].append((looks.phi[where], looks.noise[np.ix_(where, children)]))
+    return {
+        parent: (np.concatenate([phi for phi, _ in parts]), np.concatenate([noises for _, noises in parts]))
+        for parent, parts in found.items()
+    }
 
 
 class GroupList:
