@@ -195,9 +195,9 @@ def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: in
     entries_of: dict[int, tuple[Index, Index]] = {}
     for parent, chosen in wanted.items():
         own = slice(*np.searchsorted(parents[concepts], [parent, parent + 1]))
-        there = np.isin(items[own], chosen)
-        if there.any():  # else all of them were answered while others were looked at
-            entries_of[parent] = items[own][there], concepts[own][there]
+        listed_too = np.isin(items[own], chosen)
+        if listed_too.any():  # else all of them were answered while others were looked at
+            entries_of[parent] = items[own][listed_too], concepts[own][listed_too]
     looked = _looks(evidence, listed, entries_of, at_once(len(parents)))
     return {
         parent: Groups(knowledge, *looked[parent], *entries_of[parent], open_groups[parent], seed)
