@@ -185,11 +185,12 @@ def test_addresses_where_nothing_is_are_one_sentence(tmp_path, postgres, monkeyp
         Store.create(tmp_path / "project", TAXONOMY, address=address)
 
 
-def test_the_password_is_not_kept(tmp_path, postgres):
+def test_the_password_is_not_kept(tmp_path, postgres, monkeypatch):
     from postgres import PASSWORD
 
     address = postgres.new()
     with_password = address.replace("ramify@", f"ramify:{PASSWORD.replace(' ', '%20')}@") + f"?password={PASSWORD}"
+    monkeypatch.delenv("PGPASSWORD")
     Store.create(tmp_path / "project", TAXONOMY, address=with_password).close()
     assert PASSWORD.split()[1] not in (tmp_path / "project" / "ramify.json").read_text()
     Store(tmp_path / "project").close()

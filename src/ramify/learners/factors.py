@@ -225,7 +225,7 @@ class Many:
     def with_row(self, n: int, slot: int, weight: float, features: Floats) -> Factors:
         """With one more slot."""
         along, form = self._along(features)
-        k = np.broadcast_to(self.rows[:n] @ features, (len(LAMBDAS), n)) + BIASES[:, None]
+        k = self.rows[:n] @ features + BIASES[:, None]
         more = self.changed(along * np.sqrt(weight / (1 + weight * form))[:, None], -1)
         more.found = k, self.weights[:n] * self._at_rows(n, along), LAMBDAS * (1 / weight + form)
         more.slots = [*self.slots[:n], slot]

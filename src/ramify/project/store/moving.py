@@ -11,7 +11,7 @@ from uuid import uuid4
 from sqlalchemy import delete
 
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles
+from ramify.files import disk_troubles, sync
 from ramify.project.store.copying import copy_rows
 from ramify.project.store.database import Database
 from ramify.project.store.items import get, put
@@ -52,6 +52,7 @@ def _move(folder: Path, address: str | None) -> None:
                 if address is None:
                     target.close()
                     (folder / DRAFT).replace(folder / DATABASE)
+                    sync(folder)  # before the mark names it
                 write_mark(folder, None if address is None else target.place)
             except BaseException:
                 if read_mark(folder) == old:

@@ -1,5 +1,6 @@
 """A project's database in PostgreSQL, for teams: several servers share it."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -101,6 +102,8 @@ class PostgreSQL(Database):
         except BaseException:
             self.close()
             raise
+        if url.password is not None:  # it is kept nowhere: the rest of this process finds it as others do
+            os.environ["PGPASSWORD"] = str(url.password)
 
     def _reading(self) -> AbstractContextManager[Connection]:
         return self._snapshots.begin()

@@ -90,18 +90,20 @@ class Store:
             for path in left:
                 path.unlink()
             database = SQLite(place / DATABASE) if address is None else database_at(address)
-            with closing(database), database.write() as connection:
-                if get(connection, "taxonomy") is not None:
-                    raise RamifyError(f"{database.place} holds a project already: give an empty database")
-                name_concepts(connection, taxonomy, [taxonomy.path(number) for number in range(len(taxonomy))])
-                for key, value in {"revision": 1, "items": 0, "features": None, "imported": None}.items():
-                    put(connection, key, value)
-                for key, value in (settings or {}).items():
-                    put(connection, f"setting {key}", value)
-                if (
-                    address is not None
-                ):  # in the transaction: a database that is not ours to remove must not be left full
-                    write_mark(place, database.place)
+            try:
+                with closing(database), database.write() as connection:
+                    if get(connection, "taxonomy") is not None:
+                        raise RamifyError(f"{database.place} holds a project already: give an empty database")
+                    name_concepts(connection, taxonomy, [taxonomy.path(number) for number in range(len(taxonomy))])
+                    for key, value in {"revision": 1, "items": 0, "features": None, "imported": None}.items():
+                        put(connection, key, value)
+                    for key, value in (settings or {}).items():
+                        put(connection, f"setting {key}", value)
+                    if address is not None:  # inside: who begins again could not remove what is elsewhere
+                        write_mark(place, database.place)
+            except BaseException:
+                (place / MARK).unlink(missing_ok=True)
+                raise
             if address is None:
                 write_mark(place)
         return cls(place)
