@@ -50,7 +50,7 @@ SHORT = 50  # steps of the coarse stage: training is not measured here
 STEPS = {  # what the functions of ExpectedGain and of Refine's evidence do
     "features of a sample": ("_leading", "_stages_along"),
     "their leading directions": ("leading",),
-    "P(c | x), features along directions": ("look", "stages", "_given_parent", "parents_relevant", "spread", "doubles"),
+    "P(c | x), features along directions": ("look", "stages", "given_parent", "parents_relevant", "spread", "doubles"),
     "T and S matrices": ("of",),
     "gains": ("forms",),
     "groups and shortlists": ("list_groups",),

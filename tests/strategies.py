@@ -16,7 +16,7 @@ def taxonomies(draw, max_concepts: int = 7) -> Taxonomy:
     for rank, number in enumerate(order[1:], start=1):
         parents[number] = draw(st.sampled_from([-1, *order[:rank]]))
     exhaustive = draw(st.lists(st.booleans(), min_size=size, max_size=size))
-    return Taxonomy._of([Concept(f"n{n}", parents[n], exhaustive=exhaustive[n]) for n in range(size)])
+    return Taxonomy.of([Concept(f"n{n}", parents[n], exhaustive=exhaustive[n]) for n in range(size)])
 
 
 @st.composite

@@ -160,7 +160,7 @@ def test_predictions_are_the_product_of_both_stages(data_fixture):
         "sun": p["sky"] * q["sun"],
         "moon": p["sky"] * q["moon"],
     }
-    scores = learner._scores(*learner._both_stages(x)).numpy()
+    scores = learner._forest.scores(*learner._both_stages(x)).numpy()
     for name, expected in by_hand.items():
         assert np.allclose(scores[:, TAXONOMY.index(name)], expected, atol=2e-5), name
     order = np.argsort(scores, axis=None)
@@ -189,7 +189,7 @@ def test_leave_one_out_never_saw_the_item(data_fixture):
         unseen = learner.coarse_.nets[learner.coarse_.folds[item]]
         with torch.no_grad():
             coarse = unseen(x).sigmoid().double()
-        expected = learner._scores(coarse, torch.from_numpy(given[None])).numpy()[0]
+        expected = learner._forest.scores(coarse, torch.from_numpy(given[None])).numpy()[0]
         assert np.allclose(scores[place], expected, atol=1e-6)
     assert set(learner.estimate()) == {"p@1", "p@3", "p@5"}
 
@@ -220,17 +220,17 @@ def test_folds_cover_all_items_and_hold_them_out(monkeypatch):
         assert seen[net] == set(np.flatnonzero(folds != net).tolist())
 
 
-def test_apply_is_the_product_with_the_features():
+def test_what_is_seen_multiplies_as_the_features_do():
     torch.manual_seed(0)
     nets = [MLP(6, 3, (8, 7)).eval() for _ in range(3)]
     stage = CoarseStage(nets, np.zeros(0, np.intp), [0.1 * torch.randn(6), *(0.1 * torch.randn(8) for _ in nets)])
     x, weights = torch.randn(9, 6), torch.randn(6 + 3 * 8, 4)
-    coarse, products = stage.apply(x, weights)
-    assert torch.allclose(products, (stage.features(x) @ weights.double()).float(), atol=1e-5)
+    coarse, z = stage.see(x)
+    assert torch.allclose(z @ stage.along(weights), (stage.features(x) @ weights.double()).float(), atol=1e-5)
     assert torch.allclose(coarse, stage.probabilities(x), atol=1e-6)
     nothing = torch.zeros(1, 6)  # an item without any tag
     assert torch.allclose(
-        stage.apply(nothing, weights)[1], (stage.features(nothing) @ weights.double()).float(), atol=1e-5
+        stage.see(nothing)[1] @ stage.along(weights), (stage.features(nothing) @ weights.double()).float(), atol=1e-5
     )
 
 
@@ -277,7 +277,9 @@ def test_opinions_use_everything_known_but_an_entry_of_its_own(data_fixture):
     features, labels, learner = data_fixture
     learner.partial_fit(features, labels)
     stages = learner._both_stages(learner.inputs(features))
-    given, independent = (part(*stages).double() for part in (learner._given_parent, learner._independent))
+    given, independent = (
+        part(*stages).double() for part in (learner._forest.given_parent, learner._forest.independent)
+    )
     states = labels.states(concepts=np.arange(len(TAXONOMY)))
     everything = given_known(independent, torch.from_numpy(states), TAXONOMY)
     above = torch.where(torch.from_numpy(TAXONOMY.parents >= 0), everything[:, TAXONOMY.parents], 1.0)

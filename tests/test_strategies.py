@@ -250,7 +250,7 @@ def test_expected_gain_is_greedy_with_exact_updates(learner):
     items, concepts = labels.unknown()
     mine = TAXONOMY.parents[concepts] == parent
     looks = told.look(np.unique(items[mine]))
-    noises = looks.noise[:, np.unique(concepts[mine])]
+    noises = told.look(items[mine]).noise[np.arange(mine.sum()), concepts[mine]]
     groups = Groups(knowledge, looks.phi, noises, items[mine], concepts[mine], count=1, seed=0)
 
     looked = told.look(np.arange(len(labels)))

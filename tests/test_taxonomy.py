@@ -323,5 +323,5 @@ def test_deep_nesting_is_refused_not_a_crash(tmp_path, depth):
 
 
 def test_equal_only_when_all_is_equal():
-    assert Taxonomy._of([Concept(c.name, c.parent, exhaustive=True) for c in DEEP.concepts]) != DEEP
+    assert Taxonomy.of([Concept(c.name, c.parent, exhaustive=True) for c in DEEP.concepts]) != DEEP
     assert hash(DEEP) == hash(Taxonomy(yaml.safe_load(yaml.safe_dump(DEEP.to_dict(), sort_keys=False))))

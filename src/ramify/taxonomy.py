@@ -87,7 +87,7 @@ class Taxonomy:
         names, parents = [str(name) for name in names], [int(parent) for parent in parents]
         if len(names) != len(parents):
             raise RamifyError(f"{len(names)} names but {len(parents)} parents: give one parent (or -1) for each name")
-        return cls._of([Concept(n, p, exhaustive=exhaustive) for n, p in zip(names, parents, strict=True)])
+        return cls.of([Concept(n, p, exhaustive=exhaustive) for n, p in zip(names, parents, strict=True)])
 
     @classmethod
     def load(cls, path: str | Path) -> "Taxonomy":
@@ -102,7 +102,8 @@ class Taxonomy:
             raise RamifyError(f"{path}: {error}") from None
 
     @classmethod
-    def _of(cls, concepts: list[Concept]) -> "Taxonomy":
+    def of(cls, concepts: Sequence[Concept]) -> "Taxonomy":
+        """Build from concepts, whose parents are places in the same list."""
         return cls._numbered(concepts, range(len(concepts)))[0]
 
     @classmethod
@@ -190,6 +191,23 @@ class Taxonomy:
         [1, 1, 1]
         """
         return np.array([(*self.ancestors(number), number)[0] for number in range(len(self))], np.intp)
+
+    @cached_property
+    def families(self) -> tuple[tuple[tuple[Index, Index], ...], ...]:
+        """Parents and their children (parents x children), level by level from the roots down.
+
+        Parents of one level with equally many children stand together, so that whole levels are computed at once.
+
+        >>> Taxonomy({"animal": {"dog": ["pug", "poodle"]}, "food": ["bread"]}).families[1]
+        ((array([4]), array([[0, 1]])),)
+        """
+        levels, parents = [], self.roots
+        while len(parents := np.array([number for number in parents if len(self._children[number])], np.intp)):
+            sizes = np.array([len(self._children[number]) for number in parents])
+            alike = [parents[sizes == size] for size in np.unique(sizes)]
+            levels.append(tuple((some, np.stack([self._children[number] for number in some])) for some in alike))
+            parents = np.concatenate([children.ravel() for _, children in levels[-1]])
+        return tuple(levels)
 
     @cached_property
     def _ranks(self) -> list[int]:

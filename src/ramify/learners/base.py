@@ -37,7 +37,7 @@ from ramify.progress import Report, showing
 from ramify.taxonomy import Index, Taxonomy
 
 ROWS = 8192  # items predicted at once, at most
-ENTRIES = 1 << 20  # and entries: with very many concepts, fewer items
+ENTRIES = 1 << 22  # and entries: with very many concepts, fewer items
 FORMAT = 2  # of saved learners
 
 
@@ -380,7 +380,7 @@ def at_once(concepts: int) -> int:
     """How many items are predicted at once, so that their probabilities fit into memory.
 
     >>> at_once(80), at_once(10_000)
-    (8192, 104)
+    (8192, 419)
     """
     return max(1, min(ROWS, ENTRIES // concepts))
 

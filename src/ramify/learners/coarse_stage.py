@@ -114,32 +114,35 @@ class CoarseStage:
         return torch.cat([part * w for part, w in zip(parts, weights, strict=True)], dim=1) / math.sqrt(2)
 
     @torch.no_grad()
-    def apply(self, x: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """P(c | x) and phi(x) @ weights, in one pass and without forming phi.
+    def see(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """P(c | x), and z(x), of which products with ``along(weights)`` are those of phi(x) with the weights.
 
-        As w.unit(unit(v) - c) = (w.v / |v| - w.c) / |unit(v) - c| and |unit(v) - c|^2 = 1 - 2 c.v / |v| + |c|^2, one
-        product of each layer with (weights, c) is enough.
+        As w.unit(unit(v) - c) = (w.v / |v| - w.c) / |unit(v) - c| and |unit(v) - c|^2 = 1 - 2 c.v / |v| + |c|^2, each
+        layer v need only be scaled, and one column more says how much of w.c is taken off: phi itself is not formed.
         """
-        total = x.new_zeros((len(x), weights.shape[1]))
-        coarse = torch.zeros(())
-        first = 0
+        widths = [len(centre) for centre in self.centres]
+        z = x.new_empty((len(x), sum(widths) + len(widths)))
+        coarse, first = torch.zeros(()), 0
         for number, centre in enumerate(self.centres):
+            v = x
             if number:
-                net = self.nets[number - 1]
-                v, *_, logits = net.activations(x)
+                v, *_, logits = self.nets[number - 1].activations(x)
                 coarse = coarse + logits.sigmoid() / len(self.nets)
-            else:
-                v = x
-            block = weights[first : first + len(centre)]
-            first += len(centre)
-            products = v @ torch.cat([block, centre[:, None]], dim=1)
-            norm = v.norm(dim=1, keepdim=True)
-            products /= norm.clamp_min(1e-12)
-            squared = (norm > 1e-12).to(v) - 2 * products[:, -1:] + centre @ centre  # a vector of zeros stays zero
-            length = squared.clamp_min(1e-12).sqrt()
+            norm = v.norm(dim=1)
+            along = v @ centre / norm.clamp_min(1e-12)
+            squared = (norm > 1e-12).to(v) - 2 * along + centre @ centre  # a vector of zeros stays zero
             scale = math.sqrt(0.5) if number == 0 else math.sqrt(0.5 / len(self.nets))
-            total += (products[:, :-1] - centre @ block) * (scale / length)
-        return coarse, total
+            scales = scale / squared.clamp_min(1e-12).sqrt()
+            torch.mul(v, (scales / norm.clamp_min(1e-12))[:, None], out=z[:, first : first + len(centre)])
+            z[:, number - len(widths)] = -scales
+            first += len(centre)
+        return coarse, z
+
+    def along(self, weights: Tensor) -> Tensor:
+        """What ``see`` is multiplied with, from weights of phi: features x any number."""
+        blocks = torch.split(weights, [len(centre) for centre in self.centres])
+        taken_off = [centre.to(block) @ block for centre, block in zip(self.centres, blocks, strict=True)]
+        return torch.cat([weights, torch.stack(taken_off)])
 
     def _layers(self, x: Tensor) -> list[Tensor]:
         with torch.no_grad():

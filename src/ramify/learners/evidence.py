@@ -53,6 +53,20 @@ class Evidence:
     prior_variance: float
     """The variance of a concept's weights along each direction before any answer."""
 
+    def entries(self, items: Index, rows: Index, concepts: Index, size: int) -> tuple[Floats, Floats]:
+        """phi of some items, and the variance of answers about entries, given by rows of these items and concepts.
+
+        So many items are looked at together: where concepts are many, all entries of many items fit into no memory.
+        """
+        phi, noises = [], np.empty(len(rows))
+        order = np.argsort(rows, kind="stable")
+        for first in range(0, len(items), size):
+            looks = self.look(items[first : first + size])
+            own = order[slice(*np.searchsorted(rows, [first, first + size], sorter=order))]
+            noises[own] = looks.noise[rows[own] - first, concepts[own]]
+            phi.append(looks.phi)
+        return np.concatenate(phi), noises
+
     def remembering(self, items: Index) -> "Evidence":
         """The same, but these items are looked at only once, now."""
         ascending = np.sort(items)

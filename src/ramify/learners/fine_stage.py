@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ramify.errors import RamifyError
 from ramify.learners.choice import Answers, Model, choose
 from ramify.learners.factors import BIASES, LAMBDAS, Floats, factors_of
+from ramify.learners.forest import Forest
 from ramify.learners.lessons import lessons
 from ramify.learners.names import Names
 from ramify.learners.ridge import Ridge, add, remove
@@ -89,9 +90,7 @@ class FineStage:
         follows = only_children(taxonomy)
         self.concepts = np.flatnonzero(~follows)
         self.parents = taxonomy.parents[self.concepts]
-        shared = np.flatnonzero((taxonomy.parents >= 0) & taxonomy.exhaustive[taxonomy.parents] & ~follows)
-        self.one_is_relevant = shared, taxonomy.parents[shared].astype(np.int64)
-        """The concepts one of which is relevant whenever their parent is, and these parents."""
+        self.forest = Forest(taxonomy, self.concepts)
         self.slot_of: dict[int, int] = {}
         self.ridges: list[Ridge] = []
 

@@ -19,7 +19,6 @@ from ramify.learners.coarse_learner import CoarseLearner
 from ramify.learners.coarse_stage import CoarseStage
 from ramify.learners.evidence import (
     FOR_DIRECTIONS,
-    LEAST,
     Evidence,
     Floats,
     Looks,
@@ -28,11 +27,12 @@ from ramify.learners.evidence import (
     parents_relevant,
     spread,
 )
-from ramify.learners.fine_stage import FineStage
+from ramify.learners.fine_stage import FineStage, Solution
 from ramify.learners.fine_stage import Looks as Remembered
+from ramify.learners.forest import Forest, Given, dense
 from ramify.learners.lessons import probable
 from ramify.learners.names import Names
-from ramify.learners.tree import given_known, path_products
+from ramify.learners.tree import path_products
 from ramify.learners.warm import answered_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
@@ -65,6 +65,7 @@ class Refine(CoarseLearner):
     use_names: bool = True
     """Whether names teach, where ``fit`` is given their vectors."""
     _calibrations: dict[bool, Calibration] = field(default_factory=dict, init=False)
+    _ready: tuple[Solution, Tensor, Tensor] | None = field(default=None, init=False)
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -180,44 +181,34 @@ class Refine(CoarseLearner):
     # -- predicting ----------------------------------------------------------------------------------------------------
 
     def _probabilities(self, x: Tensor) -> Tensor:
-        coarse, given = self._both_stages(x)
-        return self._calibration(coarse_known=False)(self._scores(coarse, given))
+        return self._calibration(coarse_known=False)(self._forest.scores(*self._both_stages(x)))
+
+    @property
+    def _forest(self) -> Forest:
+        return self.fine_.forest
 
     def _both_stages(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """P(c | x), and P(f | parent, x) of the learned concepts as the regressions have it."""
+        """P(c | x), and P(f | parent, x) of all learned concepts as the regressions have it."""
+        coarse, z = self.coarse_.see(x)
+        return coarse, self._given(x, z)(slice(None), slice(None))
+
+    def _given(self, x: Tensor, z: Tensor) -> Given:
+        """P(f | parent, x) of the learned concepts as the regressions have it, from what the coarse stage sees."""
         solution = self.fine_.solution
-        coarse, products = self.coarse_.apply(x, torch.from_numpy(solution.weights.T).to(x))
-        return coarse, products + torch.from_numpy(solution.biases).to(x) + self._by_likeness(x)
+        if self._ready is None or self._ready[0] is not solution:  # many blocks are multiplied with the same
+            weights, biases = (torch.from_numpy(part).to(x) for part in (solution.weights, solution.biases))
+            self._ready = solution, self.coarse_.along(weights.T).T.contiguous(), biases
+        return self._product(x, z, *self._ready[1:])
 
-    def _by_likeness(self, x: Tensor) -> Tensor | float:
-        """What the items' likeness to the names adds."""
+    def _product(self, x: Tensor, z: Tensor, along: Tensor, biases: Tensor) -> Given:
         coefficient = self.fine_.solution.likeness
-        return coefficient * self._likeness(x)[:, self.fine_.concepts] if coefficient else 0.0
+        likeness = coefficient * self._likeness(x)[:, self.fine_.concepts] if coefficient else None
 
-    def _scores(self, coarse: Tensor, given: Tensor) -> Tensor:
-        """The ranking score of every fine concept, from P(c | x) and the regressions' P(f | parent, x)."""
-        joint = path_products(self._given_parent(coarse, given), self.taxonomy_)
-        return joint[:, : len(self.taxonomy_.leaves)]
+        def given(rows: Tensor | slice, places: Index | slice) -> Tensor:
+            found = torch.addmm(biases[places], z[rows], along[places].T)
+            return found if likeness is None else found + likeness[rows][:, places]
 
-    def _independent(self, coarse: Tensor, given: Tensor) -> Tensor:
-        """P(concept | its parent, x) of all concepts, as if siblings had nothing to do with each other."""
-        taxonomy, learned = self.taxonomy_, self.fine_.concepts
-        independent = coarse.new_ones((len(coarse), len(taxonomy)))
-        independent[:, learned] = given.to(coarse)
-        independent[:, taxonomy.roots] = (independent[:, taxonomy.roots] + coarse).clamp(0, 1)
-        below = learned[taxonomy.parents[learned] >= 0]
-        independent[:, below] = independent[:, below].clamp(LEAST, 1.0)
-        return independent
-
-    def _given_parent(self, coarse: Tensor, given: Tensor) -> Tensor:
-        """P(concept | its parent, x) of all concepts; where children are exhaustive, given that there is one."""
-        given_parent = self._independent(coarse, given)
-        children, parents = (torch.from_numpy(part).to(given_parent.device) for part in self.fine_.one_is_relevant)
-        p = given_parent[:, children]
-        # The product of all (1 - p) below each parent at once; log(0) is meant where a child is certain.
-        none = p.new_zeros((len(p), len(self.taxonomy_))).index_add_(1, parents, torch.log1p(-p)).exp()
-        given_parent[:, children] = p / (1 - none[:, parents])
-        return given_parent
+        return given
 
     def _calibration(self, *, coarse_known: bool) -> Calibration:
         """The map that makes probabilities of scores, learned from left-out ones.
@@ -240,9 +231,10 @@ class Refine(CoarseLearner):
         parameters = {name: torch.from_numpy(part).to(pick_device(self.device)).float() for name, part in parts.items()}
 
         def logits(theta: dict[str, Tensor], x: Tensor, states: Tensor) -> Tensor:
-            phi = self.coarse_.features(x, exact=False)
-            given = phi @ theta["weights"].to(x.dtype).T + theta["biases"].to(x.dtype) + self._by_likeness(x)
-            opinions = self._opinions(self.coarse_.probabilities(x), given, states)
+            coarse, z = self.coarse_.see(x)
+            along = self.coarse_.along(theta["weights"].to(x.dtype).T).T
+            given = self._product(x, z, along, theta["biases"].to(x.dtype))
+            opinions = self._opinions(coarse, given, states)
             return opinions[:, : len(self.taxonomy_.leaves)].logit(eps=1e-6)
 
         return parameters, logits
@@ -260,24 +252,14 @@ class Refine(CoarseLearner):
         size = at_once(len(everything))
         for first in range(0, len(labels), size):
             items = np.arange(first, min(first + size, len(labels)))
-            stages = self._both_stages(self.inputs(features, items))
-            states = torch.from_numpy(labels.states(items, everything)).to(stages[0].device)
-            blocks.append(self._opinions(*stages, states).float().cpu().numpy())
+            x = self.inputs(features, items)
+            coarse, z = self.coarse_.see(x)
+            states = torch.from_numpy(labels.states(items, everything)).to(x.device)
+            blocks.append(self._opinions(coarse, self._given(x, z), states).float().cpu().numpy())
         return np.concatenate(blocks)
 
-    def _opinions(self, coarse: Tensor, given: Tensor, states: Tensor) -> Tensor:
-        p = self._uncalibrated(coarse, given, states)
-        below = torch.from_numpy(self.taxonomy_.parents >= 0).to(p.device)
-        return torch.where(below, self._calibration(coarse_known=True)(p), p)
-
-    def _uncalibrated(self, coarse: Tensor, given: Tensor, states: Tensor) -> Tensor:
-        """Of unknown concepts given all that is known of the item, of known ones given what is known above them."""
-        parents = torch.from_numpy(self.taxonomy_.parents).to(coarse.device)
-        coarse, given = coarse.double(), given.double()  # both ways to the same probability must meet
-        p = given_known(self._independent(coarse, given), states, self.taxonomy_)
-        given_parent = self._given_parent(coarse, given)
-        from_above = torch.where(parents >= 0, given_parent * p[:, parents], given_parent)
-        return torch.where(states >= 0, from_above, p)
+    def _opinions(self, coarse: Tensor, given: Given, states: Tensor) -> Tensor:
+        return self._forest.opinions(coarse, given, states, self._calibration(coarse_known=True))
 
     # -- estimates -----------------------------------------------------------------------------------------------------
 
@@ -294,10 +276,10 @@ class Refine(CoarseLearner):
         leaves, states = self.taxonomy_.leaves, self.fine_.known_states[slots]
         coarse, given = (torch.from_numpy(p) for p in (self.fine_.coarse[slots], self.fine_.leave_one_out(slots)))
         if not coarse_known:
-            return states, doubles(self._scores(coarse, given))
+            return states, doubles(self._forest.scores(coarse, given))
         above = torch.from_numpy(states.copy())
         above[:, leaves] = UNKNOWN
-        return states, doubles(self._uncalibrated(coarse, given, above)[:, leaves])
+        return states, doubles(self._forest.opinions(coarse, dense(given), above)[:, leaves])
 
     def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats]:
         """States and probabilities of the completely known items, each by a model that did not see it."""
@@ -335,7 +317,7 @@ class Refine(CoarseLearner):
         def look(items: Index) -> Looks:
             phi, coarse, given = stages(items)
             phi = phi[:, :directions]
-            given_parent = self._given_parent(coarse, given)
+            given_parent = self._forest.given_parent(coarse, given)
             joint = doubles(path_products(given_parent, self.taxonomy_))
             surprise = 4 * spread(doubles(given_parent))
             # Of a concept that is not learned from answers (an only child) more knowledge matters nowhere.
@@ -348,16 +330,12 @@ class Refine(CoarseLearner):
 
     def _stages_along(self, X: Any, sample: Index, directions: int) -> Callable[[Index], Stages]:  # noqa: N803
         """How to compute the features along their leading directions, P(c | x), and P(f | parent, x)."""
-        columns = self._leading(X, sample, directions).float()
-        solution = self.fine_.solution
-        weights = torch.cat([torch.from_numpy(solution.weights.T).to(columns), columns], dim=1)
-        learned = len(self.fine_.concepts)
+        columns = self.coarse_.along(self._leading(X, sample, directions).float())
 
         def stages(items: Index) -> Stages:
             x = self.inputs(X, items)
-            coarse, products = self.coarse_.apply(x, weights.to(x))
-            given = products[:, :learned] + torch.from_numpy(solution.biases).to(x) + self._by_likeness(x)
-            return doubles(products[:, learned:]), coarse, given
+            coarse, z = self.coarse_.see(x)
+            return doubles(z @ columns.to(x)), coarse, self._given(x, z)(slice(None), slice(None))
 
         return stages
 
@@ -368,11 +346,12 @@ class Refine(CoarseLearner):
     def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
         """Features along their leading directions, and P(c | x): opinions follow from them and what is known."""
         columns = self._leading(X, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
+        along = self.coarse_.along(columns)
 
         def rows(items: Index) -> dict[str, NDArray[Any]]:
             x = self.inputs(X, items)
-            coarse, phi = (part.cpu().numpy() for part in self.coarse_.apply(x, columns.to(x)))
-            kept = {"phi": phi.astype(np.float16), "coarse": coarse}
+            coarse, z = self.coarse_.see(x)
+            kept = {"phi": (z @ along.to(x)).cpu().numpy().astype(np.float16), "coarse": coarse.cpu().numpy()}
             likeness = self._likeness(x)
             return {**kept, "likeness": likeness.cpu().numpy().astype(np.float16)} if likeness.shape[1] else kept
 
@@ -390,12 +369,12 @@ class Refine(CoarseLearner):
         """``opinions`` with all that was learned since, from what is kept."""
         _, coarse, given = self._kept_stages(cache, items)
         states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
-        return doubles(self._opinions(coarse, given, states))
+        return doubles(self._opinions(coarse, dense(given), states))
 
     def guesses(self, cache: Cache, items: Index) -> Floats:
         """P(concept | its parent, x) of all concepts, from what is kept."""
         _, coarse, given = self._kept_stages(cache, items)
-        return doubles(self._given_parent(coarse, given))
+        return doubles(self._forest.given_parent(coarse, given))
 
     # -- saving --------------------------------------------------------------------------------------------------------
 

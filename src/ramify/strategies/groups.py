@@ -15,17 +15,16 @@ A group's score is the mean over its open entries. Groups are picked greedily, a
 Open children are questions, at any level; the group of an item's unknown roots has the parent -1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify.labels import IRRELEVANT, Labels
 from ramify.learners.base import at_once
-from ramify.learners.evidence import Evidence, Floats, Looks
+from ramify.learners.evidence import Evidence, Floats
 from ramify.noise import noise
-from ramify.strategies.pool import ROWS, Pool
+from ramify.strategies.pool import Pool
 from ramify.strategies.select import Best
 from ramify.strategies.shortlist import LOW, Query, still_asked
 from ramify.taxonomy import Index, Taxonomy
@@ -35,7 +34,7 @@ LEVELS_APART = 1_000_003  # a prime
 
 @dataclass
 class Knowledge:
-    """What is known of each concept, S_j, and where more would matter, T_j."""
+    """What is known of each concept, S_j, and where more would matter, T_j: S follows when groups are picked."""
 
     covariance: Floats
     """S, concepts x directions x directions."""
@@ -48,26 +47,29 @@ class Knowledge:
 
         Roots are known of items that nobody answered: what is known of them is estimated from the sample.
         """
-        taxonomy = labels.taxonomy
-        parents = taxonomy.parents
-        looks = evidence.look(sample)
-        scale = len(labels) / len(sample)
-        matters = np.stack([scale * (looks.phi.T * t) @ looks.phi for t in looks.matters.T])
-        precision = np.repeat(np.eye(looks.phi.shape[1])[None] / evidence.prior_variance, len(taxonomy), axis=0)
-
-        def add(looks: Looks, known: NDArray[np.bool_], scale: float) -> None:
-            for concept in np.flatnonzero(known.any(axis=0)):
-                rows = known[:, concept]
+        parents = labels.taxonomy.parents
+        every = np.arange(len(parents))
+        roots = labels.taxonomy.roots
+        size, scale = at_once(len(parents)), len(labels) / len(sample)
+        width = evidence.look(sample[:1]).phi.shape[1]
+        matters, at_roots = Squares(len(parents), width), Squares(len(roots), width)
+        for part in _split(sample, size):
+            looks = evidence.look(part)
+            matters.add(looks.phi, scale * looks.matters)
+            known = labels.states(part, roots) >= 0
+            at_roots.add(looks.phi, scale * known / looks.noise[:, roots])
+        precision = np.repeat(np.eye(width)[None] / evidence.prior_variance, len(parents), axis=0)
+        precision[roots] += at_roots.whole()
+        for part in _split(answered, size):
+            states, looks = labels.states(part, every), evidence.look(part)
+            below = (states >= 0) & (parents >= 0) & (states[:, parents] != IRRELEVANT)
+            for concept in np.flatnonzero(below.any(axis=0)):
+                rows = below[:, concept]
                 phi = looks.phi[rows]
-                precision[concept] += scale * (phi.T / looks.noise[rows, concept]) @ phi
-
-        every = np.arange(len(taxonomy))
-        add(looks, (labels.states(sample, every) >= 0) & (parents < 0), scale)
-        for first in range(0, len(answered), ROWS):
-            items = answered[first : first + ROWS]
-            states = labels.states(items, every)
-            add(evidence.look(items), (states >= 0) & (parents >= 0) & (states[:, parents] != IRRELEVANT), 1.0)
-        return cls(np.asarray(np.linalg.inv(precision), np.float64), matters)
+                precision[concept] += (phi.T / looks.noise[rows, concept]) @ phi
+        for concept in every:  # one by one, in place: with ten thousand concepts these are what takes memory
+            precision[concept] = np.linalg.inv(precision[concept])
+        return cls(precision, matters.whole())
 
     def forms(self, concept: int, phi: Floats) -> tuple[Floats, Floats]:
         """phi' S T S phi and phi' S phi of items."""
@@ -76,25 +78,46 @@ class Knowledge:
         return np.einsum("nd,nd->n", about, known), np.einsum("nd,nd->n", known, phi)
 
 
+class Squares:
+    """Sums of w phi phi' over items, for many weights w at once: by one product with all pairs of directions."""
+
+    def __init__(self, count: int, width: int) -> None:
+        self.pairs = np.triu_indices(width)  # the other half is the same
+        self.sums, self.width = np.zeros((count, len(self.pairs[0]))), width
+
+    def add(self, phi: Floats, weights: Floats) -> None:
+        """Take in some items, with a row of weights each."""
+        rows, columns = self.pairs
+        self.sums += weights.T @ (phi[:, rows] * phi[:, columns])
+
+    def whole(self) -> Floats:
+        """The sums as matrices: weights x directions x directions."""
+        squares = np.empty((len(self.sums), self.width, self.width))
+        rows, columns = self.pairs
+        squares[:, rows, columns] = self.sums
+        squares[:, columns, rows] = self.sums
+        return squares
+
+
 class Groups:
     """Groups of one parent, and how their gains change with each that is picked."""
 
     def __init__(
         self, knowledge: Knowledge, phi: Floats, noises: Floats, items: Index, concepts: Index, count: int, seed: int
     ) -> None:
-        """From their entries; ``phi`` and ``noises`` are of the items, in ascending order, and of their children."""
+        """From their entries and the noise of each; ``phi`` is of the items, in ascending order."""
         self.count = count  # of all open groups of this parent, listed or not
         self.items, rows = np.unique(items, return_inverse=True)
         self.tie_break = noise(seed, self.items)
         self.children, columns = np.unique(concepts, return_inverse=True)
         self.open = np.zeros((len(self.items), len(self.children)), np.bool_)
         self.open[rows, columns] = True
-        self.phi, self.noise = phi, noises
+        self.phi, self.noise = phi, np.ones(self.open.shape)  # of what is not open nobody asks
+        self.noise[rows, columns] = noises
         forms = [knowledge.forms(child, self.phi) for child in self.children]
         self.top = np.stack([top for top, _ in forms], axis=1)
         self.spread = np.stack([spread for _, spread in forms], axis=1)
-        self.covariance = knowledge.covariance[self.children].copy()
-        self.matters = knowledge.matters[self.children]
+        self.knowledge = knowledge
         self.left = np.ones(len(self.items), np.bool_)
 
     def __len__(self) -> int:
@@ -136,13 +159,14 @@ class Groups:
     def ask(self, pick: int, asked: Index) -> None:
         """Take some children of a group for answered: nothing more is to be learned there."""
         for child in asked:
-            u = self.covariance[child] @ self.phi[pick]
+            covariance = self.knowledge.covariance[self.children[child]]
+            u = covariance @ self.phi[pick]
             total = self.noise[pick, child] + self.phi[pick] @ u
-            about = self.matters[child] @ u
-            along, across = self.phi @ u, self.phi @ (self.covariance[child] @ about)
+            about = self.knowledge.matters[self.children[child]] @ u
+            along, across = self.phi @ u, self.phi @ (covariance @ about)
             self.top[:, child] += along**2 * (u @ about) / total**2 - 2 * along * across / total
             self.spread[:, child] -= along**2 / total
-            self.covariance[child] -= np.outer(u, u) / total
+            covariance -= np.outer(u, u) / total
 
 
 class Turns:
@@ -169,59 +193,50 @@ class Turns:
 def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: int, seed: int) -> dict[int, Groups]:
     """The best groups of each parent, by one stream over the pool."""
     parents = pool.labels.taxonomy.parents
+    size = at_once(len(parents))
     best: dict[int, Best] = {}
     open_groups: dict[int, int] = {}
     for items, concepts in pool.blocks():
         shown, rows = np.unique(items, return_inverse=True)
-        looks = evidence.look(shown)
+        phi, noises = evidence.entries(shown, rows, concepts, size)
         gains = np.empty(len(items))
-        for concept in np.unique(concepts):
-            entries = np.flatnonzero(concepts == concept)
-            where = rows[entries]
-            top, spread = knowledge.forms(concept, looks.phi[where])
-            gains[entries] = top / (looks.noise[where, concept] + spread)
-        for parent in np.unique(parents[concepts]).tolist():
-            entries = np.flatnonzero(parents[concepts] == parent)
+        for concept, entries in by_concept(concepts):
+            top, spread = knowledge.forms(concept, phi[rows[entries]])
+            gains[entries] = top / (noises[entries] + spread)
+        for parent, entries in by_concept(parents[concepts]):
             counts = np.bincount(rows[entries], minlength=len(shown))
             there = np.flatnonzero(counts)
             open_groups[parent] = open_groups.get(parent, 0) + len(there)
             means = np.bincount(rows[entries], gains[entries], len(shown))[there] / counts[there]
             best.setdefault(parent, Best(length, seed)).offer(means, shown[there], there * 0 + parent)
     wanted = {parent: groups.ranked()[0] for parent, groups in sorted(best.items())}
-    listed = np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()]))
-    items, concepts = pool.entries(listed)
-    order = np.argsort(parents[concepts], kind="stable")
-    items, concepts = items[order], concepts[order]
-    entries_of: dict[int, tuple[Index, Index]] = {}
-    for parent, chosen in wanted.items():
-        own = slice(*np.searchsorted(parents[concepts], [parent, parent + 1]))
-        listed_too = np.isin(items[own], chosen)
-        if listed_too.any():  # else all of them were answered while others were looked at
-            entries_of[parent] = items[own][listed_too], concepts[own][listed_too]
-    looked = _looks(evidence, listed, entries_of, at_once(len(parents)))
-    return {
-        parent: Groups(knowledge, *looked[parent], *entries_of[parent], open_groups[parent], seed)
-        for parent in entries_of
-    }
+    items, concepts = pool.entries(np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()])))
+    if not len(items):
+        return {}
+    shown, rows = np.unique(items, return_inverse=True)
+    phi, noises = evidence.entries(shown, rows, concepts, size)
+    groups = {}
+    for parent, entries in by_concept(parents[concepts]):
+        own = entries[np.isin(items[entries], wanted.get(parent, np.empty(0, np.intp)))]
+        if len(own):  # else all of them were answered while others were looked at
+            whose = phi[np.unique(rows[own])]
+            groups[parent] = Groups(knowledge, whose, noises[own], items[own], concepts[own], open_groups[parent], seed)
+    return groups
 
 
-def _looks(
-    evidence: Evidence, listed: Index, entries: dict[int, tuple[Index, Index]], size: int
-) -> dict[int, tuple[Floats, Floats]]:
-    """phi, and the noise of the children, of each parent's items: so many items are looked at at once."""
-    wanted = {parent: (np.unique(items), np.unique(concepts)) for parent, (items, concepts) in entries.items()}
-    found: dict[int, list[tuple[Floats, Floats]]] = {parent: [] for parent in wanted}
-    for first in range(0, len(listed), size):
-        part = listed[first : first + size]
-        looks = evidence.look(part)
-        for parent, (items, children) in wanted.items():
-            own = items[slice(*np.searchsorted(items, [part[0], part[-1] + 1]))]
-            where = np.searchsorted(part, own)
-            found[parent].append((looks.phi[where], looks.noise[np.ix_(where, children)]))
-    return {
-        parent: (np.concatenate([phi for phi, _ in parts]), np.concatenate([noises for _, noises in parts]))
-        for parent, parts in found.items()
-    }
+def by_concept(concepts: Index) -> Iterator[tuple[int, Index]]:
+    """Each concept of some entries, ascending, and where it stands.
+
+    >>> [(concept, where.tolist()) for concept, where in by_concept(np.array([4, 2, 4]))]
+    [(2, [1]), (4, [0, 2])]
+    """
+    order = np.argsort(concepts, kind="stable")
+    there, first = np.unique(concepts[order], return_index=True)
+    return zip(there.tolist(), np.split(order, first[1:]), strict=True)
+
+
+def _split(items: Index, size: int) -> Iterator[Index]:
+    return (items[first : first + size] for first in range(0, len(items), size))
 
 
 class GroupList:
