@@ -30,6 +30,7 @@ from ramify.strategies.shortlist import LOW, Query, still_asked
 from ramify.taxonomy import Index, Taxonomy
 
 LEVELS_APART = 1_000_003  # a prime
+PAIRED = 512  # items whose pairs of directions are multiplied at once
 
 
 @dataclass
@@ -82,18 +83,19 @@ class Squares:
     """Sums of w phi phi' over items, for many weights w at once: by one product with all pairs of directions."""
 
     def __init__(self, count: int, width: int) -> None:
-        self.pairs = np.triu_indices(width)  # the other half is the same
-        self.sums, self.width = np.zeros((count, len(self.pairs[0]))), width
+        self.width, self.sums = width, np.zeros((count, width * (width + 1) // 2))  # the other half is the same
 
     def add(self, phi: Floats, weights: Floats) -> None:
-        """Take in some items, with a row of weights each."""
-        rows, columns = self.pairs
-        self.sums += weights.T @ (phi[:, rows] * phi[:, columns])
+        """Take in some items, with a row of weights each; the pairs of a few at a time, that they stay in the cache."""
+        for first in range(0, len(phi), PAIRED):
+            rows = phi[first : first + PAIRED]
+            pairs = np.concatenate([rows[:, n : n + 1] * rows[:, n:] for n in range(self.width)], axis=1)
+            self.sums += weights[first : first + PAIRED].T @ pairs
 
     def whole(self) -> Floats:
         """The sums as matrices: weights x directions x directions."""
         squares = np.empty((len(self.sums), self.width, self.width))
-        rows, columns = self.pairs
+        rows, columns = np.triu_indices(self.width)
         squares[:, rows, columns] = self.sums
         squares[:, columns, rows] = self.sums
         return squares
