@@ -9,6 +9,7 @@ import pytest
 
 from ramify import RamifyError
 from ramify.project.store import moving
+from ramify.project.store import store as store_module
 from ramify.project.store.store import Store, UnavailableError
 from store_checks import TAXONOMY, filled, ids, process
 from test_cli_project import refused, run
@@ -183,6 +184,23 @@ def test_addresses_where_nothing_is_are_one_sentence(tmp_path, postgres, monkeyp
     monkeypatch.delenv("PGPASSWORD")
     with pytest.raises(UnavailableError, match="it wants a password: set PGPASSWORD"):
         Store.create(tmp_path / "project", TAXONOMY, address=address)
+
+
+def test_a_beginning_that_fails_at_the_end_leaves_nothing(tmp_path, postgres, monkeypatch):
+    """Between the mark and the commit: the database holds nothing, so the folder must not say that it is there."""
+    address, write_mark = postgres.new(), store_module.write_mark
+
+    def interrupted(*arguments):
+        write_mark(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store_module, "write_mark", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Store.create(tmp_path / "project", TAXONOMY, address=address)
+    assert not (tmp_path / "project" / "ramify.json").exists()
+    monkeypatch.undo()
+    with Store.create(tmp_path / "project", TAXONOMY, address=address) as store:
+        assert store.taxonomy == TAXONOMY
 
 
 def test_the_password_is_not_kept(tmp_path, postgres, monkeypatch):
