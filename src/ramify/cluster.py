@@ -29,9 +29,7 @@ _connected: list[str] = []  # the address that this process is connected to, if 
 Task = TypeVar("Task")
 
 
-def spread(
-    parcel: bytes, tasks: Iterator[Task], address: str, ahead: int, died: Callable[..., Any]
-) -> Iterator[Any]:
+def spread(parcel: bytes, tasks: Iterator[Task], address: str, ahead: int, died: Callable[..., Any]) -> Iterator[Any]:
     """The packed function's result for each task, in their order; what ``died`` says where it ends its workers.
 
     So many tasks for each core are handed over before the first is finished.

@@ -29,7 +29,7 @@ def packed(function: Any, parts: Mapping[str, Any] | None = None) -> bytes:
     [1, 'another']
     """
     content = BytesIO()
-    _Packer(content, {id(part): name for name, part in (parts or {}).items()}).dump(function)
+    _Packer(content, {id(part): name for name, part in (parts or {}).items() if part is not None}).dump(function)
     return content.getvalue()
 
 

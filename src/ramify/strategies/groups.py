@@ -26,7 +26,7 @@ from ramify.learners.base import at_once
 from ramify.learners.evidence import Evidence, Floats, Looks
 from ramify.noise import noise
 from ramify.strategies.pool import ROWS, Pool
-from ramify.strategies.select import Best
+from ramify.strategies.select import Best, Scored, worth_sending
 from ramify.strategies.shortlist import LOW, Query, still_asked
 from ramify.taxonomy import Index, Taxonomy
 
@@ -169,9 +169,9 @@ class Turns:
 def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: int, seed: int) -> dict[int, Groups]:
     """The best groups of each parent, by one stream over the pool."""
     parents = pool.labels.taxonomy.parents
-    best: dict[int, Best] = {}
-    open_groups: dict[int, int] = {}
-    for items, concepts in pool.blocks():
+
+    def look(items: Index, concepts: Index) -> list[tuple[int, int, Scored]]:
+        """Of each parent how many groups are open in a block, and the best of them."""
         shown, rows = np.unique(items, return_inverse=True)
         looks = evidence.look(shown)
         gains = np.empty(len(items))
@@ -180,13 +180,22 @@ def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: in
             where = rows[entries]
             top, spread = knowledge.forms(concept, looks.phi[where])
             gains[entries] = top / (looks.noise[where, concept] + spread)
+        listed = []
         for parent in np.unique(parents[concepts]).tolist():
             entries = np.flatnonzero(parents[concepts] == parent)
             counts = np.bincount(rows[entries], minlength=len(shown))
             there = np.flatnonzero(counts)
-            open_groups[parent] = open_groups.get(parent, 0) + len(there)
             means = np.bincount(rows[entries], gains[entries], len(shown))[there] / counts[there]
-            best.setdefault(parent, Best(length, seed)).offer(means, shown[there], there * 0 + parent)
+            groups = worth_sending(pool, (shown[there], there * 0 + parent, means), length, seed)
+            listed.append((parent, len(there), groups))
+        return listed
+
+    best: dict[int, Best] = {}
+    open_groups: dict[int, int] = {}
+    for block in pool.each(look):
+        for parent, count, (items, concepts, means) in block:
+            open_groups[parent] = open_groups.get(parent, 0) + count
+            best.setdefault(parent, Best(length, seed)).offer(means, items, concepts)
     wanted = {parent: groups.ranked()[0] for parent, groups in sorted(best.items())}
     listed = np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()]))
     items, concepts = pool.entries(listed)
