@@ -17,7 +17,7 @@ import numpy as np
 
 from ramify.errors import RamifyError, first_line
 
-__all__ = ["kept", "packed", "packed_file", "unpacked"]
+__all__ = ["kept", "packed", "packed_file", "travels_by_name", "unpacked"]
 
 _kept: dict[Hashable, Any] = {}  # what this worker has unpacked last
 
@@ -65,6 +65,15 @@ def kept(key: Hashable, content: Callable[[], bytes]) -> Any:
     return _kept[key]
 
 
+def travels_by_name(thing: Any) -> bool:
+    """Whether it is all of an array that is mapped from a file with a name.
+
+    >>> travels_by_name(np.ones(3))
+    False
+    """
+    return isinstance(thing, np.memmap) and isinstance(thing.base, mmap.mmap) and thing.filename is not None
+
+
 class _Packer(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(self, file: BytesIO, names: Mapping[int, str]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -74,7 +83,7 @@ class _Packer(cloudpickle.Pickler):  # type: ignore[misc]
         """How something is called that does not travel; None for all else."""
         if id(thing) in self._names:
             return "part", self._names[id(thing)]
-        if isinstance(thing, np.memmap) and isinstance(thing.base, mmap.mmap) and thing.filename is not None:
+        if travels_by_name(thing):
             order = "C" if thing.flags.c_contiguous else "F"
             return "file", str(Path(thing.filename).absolute()), thing.dtype.str, thing.shape, thing.offset, order
         return None

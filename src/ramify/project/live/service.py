@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS, UNKNOWN
 from ramify.progress import Report
@@ -47,6 +48,8 @@ class Service:
         report: Report | None = None,
     ) -> None:
         chosen = make_strategy(strategy)
+        if engine is not None:
+            check(engine)
         self.store = Store(folder)
         self.store.database.check_writable()  # at least that a question is out is written
         self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
