@@ -57,7 +57,9 @@ class Likeliest(EntryStrategy):
 
     name: ClassVar[str] = "likeliest"
 
-    def _scores(self, learner, pool, seed):
-        for items, concepts in pool.blocks():
+    def _score(self, learner, pool, seed):
+        def score(items, concepts):
             shown, rows = np.unique(items, return_inverse=True)
-            yield items, concepts, pool.opinions(learner, shown)[rows, concepts]
+            return pool.opinions(learner, shown)[rows, concepts]
+
+        return score

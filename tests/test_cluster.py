@@ -34,7 +34,7 @@ def test_ray_gives_what_the_other_engines_give_and_survives_a_killed_worker(tmp_
         (tmp_path / name).mkdir()
     assert run(partial(die, tmp_path / "once", 1), range(6), "ray") == list(range(6))
     assert len(list((tmp_path / "once").iterdir())) == 1
-    monkeypatch.setattr(cluster, "RETRIES", 1)
+    monkeypatch.setattr(cluster, "ATTEMPTS", 2)
     failed.clear()
     assert run(partial(die, tmp_path / "always", 99), [2, 3], "ray", failed=failed.append) == [2]
     assert failed[0].reason.startswith("3: its worker was killed")

@@ -6,60 +6,82 @@ All machines of a cluster need Ramify and the same folders: tasks read data from
 import os
 import socket
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from types import ModuleType
 from typing import Any, TypeVar
 
+from ramify import parcels
 from ramify.errors import RamifyError, first_line
 
-RETRIES = 2  # of a task whose worker died: three attempts, as with processes
-AHEAD = 8  # tasks for each core that are handed over before the first is finished
+ATTEMPTS = 3  # of a task whose worker died or ran out of memory, as with processes
+PAUSE = 1.0  # seconds before another attempt where memory ran out: others may be finished by then
 PATIENCE = 5.0  # seconds for an address to answer
+MEMORY = (
+    "the memory of its machine ran out {times} times: give Ray fewer cores there (ray start --num-cpus), "
+    "or take --engine serial"
+)
 
 _connected: list[str] = []  # the address that this process is connected to, if any
 
 Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
-def spread(function: Callable[[Task], Result], tasks: list[Task], address: str, died: Result) -> Iterator[Result]:
-    """The function's result for each task, in the order of the tasks; ``died`` where it killed its workers.
+def spread(parcel: bytes, tasks: Iterator[Task], address: str, ahead: int, died: Callable[..., Any]) -> Iterator[Any]:
+    """The packed function's result for each task, in their order; what ``died`` says where it ends its workers.
 
-    The function is sent once.
+    So many tasks for each core are handed over before the first is finished.
     """
     ray = connect(address)
-    sent = ray.put(function)
-    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_call)
-    ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    pending: deque[Any] = deque()
+    sent = [ray.put(parcel)]  # in a list: of what stands alone Ray would hand each task a copy
+    # Ray itself would try a task again without end where memory runs out.
+    remote = ray.remote(num_cpus=1, max_retries=0)(_call)
+    at_once = ahead * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    pending: deque[tuple[Any, Task]] = deque()
     try:
-        for task in tasks:
-            pending.append(remote.remote(sent, task))
-            if len(pending) > ahead:
-                yield _result(ray, pending.popleft(), died)
-        while pending:
-            yield _result(ray, pending.popleft(), died)
+        while True:
+            for task in islice(tasks, at_once - len(pending)):
+                pending.append((remote.remote(sent, task), task))
+            if not pending:
+                return
+            result = _result(ray, remote, sent, pending, died)
+            pending.popleft()
+            yield result
     finally:
-        for unfinished in pending:
+        for unfinished, _ in pending:
             ray.cancel(unfinished, force=True)
 
 
-def _call(function: Callable[[Task], Result], task: Task) -> Result:
-    return function(task)
+def _call(sent: list[Any], task: Any) -> Any:
+    import ray
+
+    os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")  # the workers fill the cores already
+    return parcels.kept(sent[0].hex(), lambda: ray.get(sent[0]))(task)
 
 
-def _result(ray: ModuleType, pending: Any, died: Any) -> Any:
-    try:
-        return ray.get(pending)
-    except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, OSError | RamifyError):  # a disk's trouble
-            raise error.cause from None
-        raise RamifyError(f"a machine of the cluster cannot do its task: {first_line(error.cause)}") from error
-    except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
-        return died
-    except ray.exceptions.RayError as error:
-        raise RamifyError(f"the cluster does not work any more: {first_line(error)}") from error
+def _result(ray: ModuleType, remote: Any, sent: list[Any], pending: deque[tuple[Any, Task]], died: Any) -> Any:
+    """The result of the first pending task, which is tried again where its worker died."""
+    errors = ray.exceptions
+    for attempt in range(1, ATTEMPTS + 1):
+        reference, task = pending[0]
+        try:
+            return ray.get(reference)
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, OSError | RamifyError):  # a disk's trouble, or a worker that cannot begin
+                raise error.cause from None
+            raise RamifyError(f"a machine of the cluster cannot do its task: {first_line(error.cause)}") from error
+        except errors.OutOfMemoryError:
+            said = died(MEMORY.format(times=ATTEMPTS))
+            time.sleep(PAUSE * attempt)
+        except (errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError):
+            said = died()
+        except errors.RayError as error:
+            raise RamifyError(f"the cluster does not work any more: {first_line(error)}") from error
+        if attempt < ATTEMPTS:
+            pending[0] = remote.remote(sent, task), task
+    return said
 
 
 def connect(address: str = "") -> ModuleType:

@@ -7,22 +7,31 @@ reported by its name, and the rest goes on; trouble with a disk ends everything,
 import errno
 import traceback
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import cpu_count
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from ramify import cluster
+from ramify import cluster, parcels
 from ramify.errors import RamifyError
 
-__all__ = ["ENGINES", "Failure", "check", "one_thread", "run"]
+__all__ = ["ENGINES", "Failure", "check", "one_thread", "run", "stream"]
 
 ENGINES = ("serial", "processes", "ray")
 ATTEMPTS = 3  # in a row that workers may die without any result, before it is no accident
+ANY_ORDER, IN_ORDER = 64, 2  # tasks for each core that are handed over before the first is finished
+IDLE = 60  # seconds after which a worker without work goes
+# One thread for each worker: the workers fill the cores already, and more threads would fight over them.
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR")}
+WORKER = ONE_THREAD | {"VECLIB_MAXIMUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble that all tasks would meet
 KILLED = "its worker was killed, perhaps because the memory ran out: close other programs, or take --engine serial"
 
@@ -87,7 +96,7 @@ def run(
     """
     check(engine)
     tasks, results, failures = list(tasks), [], []
-    for task, result in zip(tasks, _spread(Attempt(function), tasks, engine), strict=True):
+    for task, result in zip(tasks, _spread(Attempt(function), tasks, engine, ANY_ORDER), strict=True):
         if not isinstance(result, Failure):
             results.append(result)
             arrived(result)
@@ -101,6 +110,32 @@ def run(
         reasons = "; ".join(failure.reason for failure in failures[:3]) + ("; ..." if len(failures) > 3 else "")
         raise _error(f"{len(failures)} of {len(tasks)} tasks failed, the others are finished: {reasons}", failures)
     return results
+
+
+def stream(
+    function: Callable[[Task], Result], tasks: Iterable[Task], engine: str, named: Callable[[Task], str] = str
+) -> Iterator[Result]:
+    """The function's result for each task, one after another, for parts of one whole: where one fails, all ends.
+
+    Tasks are made when they are wanted, and no more results wait than workers need to stay busy. The function is sent
+    once to each worker, with all that it holds; in this process it may use all threads.
+
+    >>> list(stream(abs, (-number for number in range(3)), "serial"))
+    [0, 1, 2]
+    """
+    check(engine)
+    waiting: deque[Task] = deque()
+
+    def handed_over() -> Iterator[Task]:
+        for task in tasks:
+            waiting.append(task)
+            yield task
+
+    for result in _spread(Attempt(function), handed_over(), engine, IN_ORDER, threads=None):
+        task = waiting.popleft()
+        if isinstance(result, Failure):
+            raise _error(f"{named(task)}: {result.reason}", [result])
+        yield result
 
 
 @contextmanager
@@ -121,12 +156,21 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _spread(attempt: Attempt[Task, Result], tasks: list[Task], engine: str) -> Iterator[Result | Failure]:
-    if engine == "serial" or (engine == "processes" and len(tasks) == 1):  # starting a worker would only take time
-        return _one_by_one(attempt, tasks)
+def _spread(
+    attempt: Attempt[Task, Result], tasks: Iterable[Task], engine: str, ahead: int, threads: int | None = 1
+) -> Iterator[Result | Failure]:
+    todo = iter(tasks)
+    first = list(islice(todo, 2 if engine == "processes" else 0))
+    todo = chain(first, todo)
+    if engine == "serial" or (engine == "processes" and len(first) < 2):  # starting a worker would only take time
+        return map(attempt, todo) if threads is None else _one_by_one(attempt, todo)
     if engine == "processes":
-        return _in_processes(attempt, tasks)
-    return cluster.spread(attempt, tasks, engine.partition(":")[2], died=Failure(KILLED, ""))
+        return _in_processes(attempt, todo, ahead * cpu_count())
+    return cluster.spread(parcels.packed(attempt), todo, engine.partition(":")[2], ahead, _died)
+
+
+def _died(reason: str = KILLED) -> Any:
+    return Failure(reason, "")
 
 
 def _error(reason: str, failures: list[Failure]) -> RamifyError:
@@ -136,33 +180,59 @@ def _error(reason: str, failures: list[Failure]) -> RamifyError:
     return error
 
 
-def _one_by_one(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Result]:
+def _one_by_one(function: Callable[[Task], Result], tasks: Iterator[Task]) -> Iterator[Result]:
     for task in tasks:
         with one_thread():  # as in a worker, so that results are the same to the last bit
             result = function(task)
         yield result
 
 
-def _in_processes(attempt: Attempt[Task, Result], tasks: list[Task]) -> Iterator[Result | Failure]:
-    first, deaths = 0, 0
-    while first < len(tasks) and deaths < ATTEMPTS:
-        try:
-            for result in _by_workers(attempt, tasks[first:]):
-                yield result
-                first, deaths = first + 1, 0
-        except TerminatedWorkerError:
-            deaths += 1
-    for task in tasks[first:]:  # one of them kills its workers: alone, each shows whether it does
-        try:
-            (result,) = _by_workers(attempt, [task])
-        except TerminatedWorkerError:
-            result = Failure(KILLED, "")
-        yield result
+def _in_processes(attempt: Attempt[Task, Result], tasks: Iterator[Task], ahead: int) -> Iterator[Result | Failure]:
+    pending: deque[Task] = deque()  # handed over, and not finished
+    deaths = 0
+    with parcels.packed_file(attempt) as parcel:
+        while True:
+            try:
+                for result in _by_workers(parcel, pending, tasks, ahead):
+                    deaths = 0
+                    yield result
+                return
+            except TerminatedWorkerError:
+                deaths += 1
+            if deaths == ATTEMPTS:  # one of them kills its workers: alone, each shows whether it does
+                deaths = 0
+                while pending:
+                    try:
+                        (result,) = _by_workers(parcel, deque([pending[0]]), iter(()), 1)
+                    except TerminatedWorkerError:
+                        result = _died()
+                    pending.popleft()
+                    yield result
 
 
-def _by_workers(function: Callable[[Task], Result], tasks: list[Task]) -> Iterator[Any]:
-    # One thread for each worker: the workers fill the cores already, and more threads would fight over them.
-    with parallel_config(backend="loky", n_jobs=-1, inner_max_num_threads=1), warnings.catch_warnings():
+def _by_workers(parcel: Path, pending: deque[Any], tasks: Iterator[Any], ahead: int) -> Iterator[Any]:
+    """Results of pending tasks, and of more, in their order; so many are handed over at once."""
+    with warnings.catch_warnings():
         # A worker whose memory has grown is replaced by a new one: nothing is lost, and nobody needs to know.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
-        yield from Parallel(return_as="generator")(delayed(function)(task) for task in tasks)
+        executor = get_reusable_executor(cpu_count(), timeout=IDLE, env=WORKER)
+        try:
+            futures = deque([executor.submit(_call, parcel, task) for task in pending])
+            while True:
+                for task in islice(tasks, ahead - len(futures)):
+                    pending.append(task)
+                    futures.append(executor.submit(_call, parcel, task))
+                if not futures:
+                    return
+                result = futures.popleft().result()
+                pending.popleft()
+                yield result
+        except TerminatedWorkerError:
+            raise
+        except BaseException:  # nobody wants the others any more
+            executor.shutdown(kill_workers=True)
+            raise
+
+
+def _call(parcel: Path, task: Any) -> Any:
+    return parcels.kept(parcel, parcel.read_bytes)(task)

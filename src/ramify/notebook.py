@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Project"]
 
+READING = ("images", "skip_unreadable", "coarse_only", "how")  # what is said of reading beside a table's layout
+
 
 class Project:
     """A folder with items, labels, answers and models that loses nothing.
@@ -65,17 +67,18 @@ class Project:
         """Add items: any source that the command line takes, a DataFrame, a mapping of columns or a list of mappings.
 
         Features are given, or made from texts or pictures. Layout is what ``ramify.readers.table.Layout`` says, and
-        ``images``, ``skip_unreadable`` and ``coarse_only`` are as on the command line.
+        ``images``, ``skip_unreadable`` and ``coarse_only`` are as on the command line; ``how`` is its ``--engine``,
+        here and below.
         """
         from ramify.project.store.store import Store
         from ramify.project.transfer.importing import add
         from ramify.readers.table import Layout
 
-        reading = {name: layout.pop(name) for name in ("images", "skip_unreadable", "coarse_only") if name in layout}
+        reading = {name: layout.pop(name) for name in READING if name in layout}
         with Store(self.folder) as store:
             return add(store, table, features=features, embed=embed, layout=_made(Layout, layout), **reading)
 
-    def embed_again(self, embed: str | None = None, *, features: Any = None) -> str:
+    def embed_again(self, embed: str | None = None, *, features: Any = None, how: str = "serial") -> str:
         """Make the features of all items anew, by another embedder or from an array; answers stay, train afterwards.
 
         Returns how they were made.
@@ -84,7 +87,7 @@ class Project:
         from ramify.project.transfer.again import embed_again
 
         with Store(self.folder) as store:
-            return embed_again(store, embed, features=features)
+            return embed_again(store, embed, features=features, how=how)
 
     def names(self, source: Any, *, other_space: bool = False) -> int:
         """Give the vectors of all concepts' names: an .npz file, or a mapping of concepts to vectors; returns how many.
@@ -118,17 +121,24 @@ class Project:
             return train(store, learner=learner, parameters=parameters, templates=templates, report=report)
 
     def suggest(
-        self, n: int = 20, *, annotator: str = "notebook", single: bool = False, strategy: str = "expected-gain"
+        self,
+        n: int = 20,
+        *,
+        annotator: str = "notebook",
+        single: bool = False,
+        strategy: str = "expected-gain",
+        how: str | None = None,
     ) -> Any:
         """The questions whose answers would help most, as a DataFrame whose column ``answer`` is to be filled.
 
         A row asks which of its ``choices`` apply to an item (write their names, or none, or skip); with ``single`` a
-        row asks about one concept (yes, no or skip). ``answer`` takes the table in.
+        row asks about one concept (yes, no or skip). ``answer`` takes the table in. With ``how`` all items are looked
+        at.
         """
         from ramify.project.live.service import Service
         from ramify.project.live.suggesting import suggest
 
-        with Service(self.folder, strategy=strategy, background=False) as service:
+        with Service(self.folder, strategy=strategy, background=False, engine=how) as service:
             return _frame(suggest(service, annotator, n, single=single))
 
     def answer(self, table: Any, *, annotator: str | None = None) -> "Answered":
@@ -149,7 +159,7 @@ class Project:
         from ramify.readers.table import Layout
 
         passed: dict[str, Any] = {
-            name: reading.pop(name) for name in ("features", "images", "skip_unreadable") if name in reading
+            name: reading.pop(name) for name in ("features", "images", "skip_unreadable", "how") if name in reading
         }
         with Store(self.folder) as store:
             columns: dict[str, list[Any]] = {name: [] for name in prediction_columns(store.taxonomy)}

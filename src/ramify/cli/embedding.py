@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ramify.cli.base import EXPERIMENTS, app
+from ramify.cli.options import Engine
 from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
@@ -34,14 +35,16 @@ def embed(
         bool, typer.Option("--again", help="DATA is a project: make the features of all its items anew.")
     ] = False,
     features: Annotated[
-        Path | None, typer.Option(help="With --again: an .npy file to take instead, in the order of the items.")
+        str | None,
+        typer.Option(help="With --again: an .npy file or shards to take instead, in the order of the items."),
     ] = None,
+    engine: Engine = "serial",
 ) -> None:
     """Turn texts or pictures into features, for compare and simulate; or change those of a project."""
     from ramify.project.store.place import MARK
 
     if again:
-        _again(data, by, features)
+        _again(data, by, features, engine)
         return
     if (data / MARK).is_file():
         raise RamifyError(f"{data} is a project: say --again to make the features of its items anew")
@@ -50,16 +53,16 @@ def embed(
     from ramify.readers.embedding import embed_source
 
     with progress(f"{out} was not written, and what is embedded is kept") as shown:
-        done = embed_source(data, out, by=by, images=images, text=text, picture=picture, progress=shown)
+        done = embed_source(data, out, by=by, images=images, text=text, picture=picture, how=engine, progress=shown)
     print(f"Wrote {done.rows} x {done.columns} features by {done.by} to {out}.")
 
 
-def _again(folder: Path, by: str | None, features: Path | None) -> None:
+def _again(folder: Path, by: str | None, features: str | None, engine: str) -> None:
     from ramify.project.store.store import Store
     from ramify.project.transfer.again import embed_again
 
     with Store(folder) as store, progress(f"{folder} is as it was, and what is embedded is kept") as shown:
-        used = embed_again(store, by, features=features, progress=shown)
+        used = embed_again(store, by, features=features, how=engine, progress=shown)
         count = len(store)
     print(f"All {count} items have features by {used} now; answers and labels are as they were.")
     print(f"Next: ramify train {folder}")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramify.cli.base import EXPERIMENTS, app
+from ramify.cli.options import Engine
 from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
@@ -22,15 +23,16 @@ TaxonomyFile = Annotated[
     Path | None, typer.Option("--taxonomy", help="A file of concepts, instead of the data's own.", show_default=False)
 ]
 FeatureFile = Annotated[
-    Path | None,
-    typer.Option("--features", help="An .npy file with a row for each item, from ramify embed.", show_default=False),
+    str | None,
+    typer.Option(
+        "--features", help="An .npy file with a row for each item, from ramify embed; or shards.", show_default=False
+    ),
 ]
 Track = Annotated[
     str | None,
     typer.Option(help="Write results to tensorboard:DIR or mlflow:URI too, as they arrive.", show_default=False),
 ]
 
-Engine = Annotated[str, typer.Option(help="serial, processes, ray, or ray:ADDRESS for a cluster.")]
 NotExhaustive = Annotated[bool, typer.Option("--not-exhaustive", help="The paper's own deduction.")]
 ExactWeights = Annotated[
     bool, typer.Option("--exact-weights", help="The paper's own weights: every known entry counts alike (M / N).")

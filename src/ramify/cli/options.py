@@ -13,6 +13,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folde
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put an apostrophe before texts that a spreadsheet takes for formulas.")
 ]
+Engine = Annotated[str, typer.Option(help="serial, processes, ray, or ray:ADDRESS for a cluster.")]
 Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the file's ending.")]
 StrategyName = Annotated[
     str,
@@ -47,7 +48,10 @@ Partial = Annotated[
 Complete = Annotated[
     bool, typer.Option("--complete", help="A list that names a fine concept names all: those beside it are irrelevant.")
 ]
-Features = Annotated[Path | None, typer.Option(help="An .npy file with a row of numbers for each item.")]
+Features = Annotated[
+    str | None,
+    typer.Option(help="An .npy file with a row for each item; or .npy or Parquet shards (docs/data.md)."),
+]
 Images = Annotated[
     Path | None, typer.Option(help="The folder that picture paths start from.", show_default="the table's own")
 ]

@@ -10,6 +10,7 @@ from ramify.cli.base import PROJECT, app
 from ramify.cli.options import (
     CoarseOnly,
     Complete,
+    Engine,
     Features,
     Folder,
     Id,
@@ -97,6 +98,7 @@ def add(
     complete: Complete = False,
     coarse_only: CoarseOnly = False,
     skip_unreadable: SkipUnreadable = False,
+    engine: Engine = "serial",
 ) -> None:
     """Add items with their labels, all or nothing; adding the same again changes nothing."""
     from ramify.project.store.store import Store
@@ -113,6 +115,7 @@ def add(
             images=images,
             skip_unreadable=skip_unreadable,
             coarse_only=coarse_only,
+            how=engine,
             progress=shown,
         )
         total = len(store)

@@ -1,7 +1,7 @@
 """Commands on a project that read or write tables: questions, answers, predictions, labels."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ramify.cli.base import PROJECT, app
 from ramify.cli.options import (
+    Engine,
     Features,
     Folder,
     Format,
@@ -46,6 +47,13 @@ def suggest(
         Path | None, typer.Option(help="Write them to a table with an empty answer column, for ramify answer.")
     ] = None,
     kind: Format = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Look at all items, by serial, processes, ray, or ray:ADDRESS for a cluster.",
+            show_default="a sample of the items, in this process",
+        ),
+    ] = None,
 ) -> None:
     """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
     from ramify.project.live.service import Service
@@ -53,7 +61,10 @@ def suggest(
 
     if out is not None:
         _check_unanswered(out)
-    with Service(folder, strategy=strategy, background=False) as service:
+    with (
+        progress("questions may be out for ten minutes") as far,
+        Service(folder, strategy=strategy, background=False, engine=engine, report=far) as service,
+    ):
         out_already = len(service.leases.own(annotator)[0])
         columns = suggested(service, annotator, count, single=single)
     asked = len(columns["id"])
@@ -137,6 +148,7 @@ def predict(
     separator: Separator = None,
     partial: Partial = False,
     skip_unreadable: SkipUnreadable = False,
+    engine: Engine = "serial",
 ) -> None:
     """Write fine labels and probabilities, of the project's items or of new ones; coarse labels help with both."""
     from ramify.project.store.store import Store
@@ -148,17 +160,24 @@ def predict(
     if source is not None and out.exists() and out.samefile(source):
         raise RamifyError(f"{out} is the table that is read: give another name with --out")
     with Store(folder) as store, progress(f"{out} was not written") as shown:
-        reading = {
+        reading: dict[str, Any] = {
             "layout": layout_of(id_column, text, picture, ignore, tuple(labels or ()), separator, partial),
             "features": features,
             "images": images,
             "skip_unreadable": skip_unreadable,
+        }
+        taxonomy = store.taxonomy
+        if top is None and len(taxonomy.leaves) >= MANY:
+            top = TOP
+        wanted: dict[str, Any] = {
+            "threshold": threshold,
+            "precision": precision,
+            "top": top,
+            "how": engine,
             "progress": shown,
         }
-        with predicting(store, source, threshold=threshold, precision=precision, **reading) as predicted:
-            taxonomy, ids, blocks = store.taxonomy, predicted.ids, predicted.blocks
-            if top is None and len(taxonomy.leaves) >= MANY:
-                top = TOP
+        with predicting(store, source, **wanted, **reading) as predicted:
+            ids, blocks = predicted.ids, predicted.blocks
             if top is None:
                 written = export_predictions(out, kind, taxonomy, ids, blocks, safe=safe_csv)
             else:

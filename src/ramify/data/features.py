@@ -10,6 +10,7 @@ from ramify.files import let_go
 
 LARGEST = 1e18  # nets count in single precision, and squares must fit into it
 BLOCK = 1 << 22  # numbers looked at once
+NOT_FINITE = "replace what is not a finite number"
 
 
 def as_features(features: Any, *, check: bool = True) -> Any:
@@ -34,18 +35,31 @@ def as_features(features: Any, *, check: bool = True) -> Any:
     return features
 
 
+def first_wrong(block: Any) -> tuple[int, int] | None:
+    """Row and column of the first value that is not a finite number, or too large; None where all are well.
+
+    >>> first_wrong(np.array([[1.0, np.inf]])), first_wrong(np.ones((2, 2), np.int8))
+    ((0, 1), None)
+    """
+    if block.dtype.kind != "f":
+        return None
+    largest = block.dtype.type(min(LARGEST, float(np.finfo(block.dtype).max)))
+    values = block.data if scipy.sparse.issparse(block) else block
+    if (np.abs(values) <= largest).all():  # false for NaN too
+        return None
+    dense = block.toarray() if scipy.sparse.issparse(block) else block
+    row, column = np.argwhere(~(np.abs(dense) <= largest))[0]
+    return int(row), int(column)
+
+
 def _check_finite(features: Any) -> None:
     rows = max(1, BLOCK // max(1, features.shape[1]))
-    largest = features.dtype.type(min(LARGEST, float(np.finfo(features.dtype).max)))
     for first in range(0, features.shape[0], rows):
         block = features[first : first + rows]
         let_go(features)  # the pages of the blocks before
-        values = block.data if scipy.sparse.issparse(block) else block
-        if not (np.abs(values) <= largest).all():  # false for NaN too
-            dense = block.toarray() if scipy.sparse.issparse(block) else block
-            row, column = np.argwhere(~(np.abs(dense) <= largest))[0]
-            finite = f" of at most {LARGEST:g}" if np.isfinite(dense[row, column]) else ""
-            raise RamifyError(
-                f"the features of row {first + row}, column {column} are {dense[row, column]}: "
-                f"replace what is not a finite number{finite}"
-            )
+        wrong = first_wrong(block)
+        if wrong is not None:
+            row, column = wrong
+            value = block[row, column]
+            finite = f" of at most {LARGEST:g}" if np.isfinite(value) else ""
+            raise RamifyError(f"the features of row {first + row}, column {column} are {value}: {NOT_FINITE}{finite}")

@@ -35,7 +35,7 @@ class Backbone(PictureFiles):
         path = Path(model)
         self.model = str(path.resolve()) if path.exists() else model
         self.name = f"{self.kind}:{self.model}"
-        self.kept = folder
+        self.kept = None if folder is None else folder.absolute()  # a worker may be elsewhere
 
     def load(self) -> Any:
         """The model, and what it needs; may raise anything."""

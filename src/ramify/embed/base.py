@@ -2,17 +2,22 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine import stream
 from ramify.errors import RamifyError
 from ramify.files import read_npz, write_npz
 
 Floats: TypeAlias = NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], None]
+
+NAMED = 60  # letters of an input that are told
 
 
 class Embedder(Protocol):
@@ -66,12 +71,13 @@ def digest(*parts: str | bytes) -> str:
 
 
 def embed(
-    embedder: Embedder, values: Sequence[str], folder: Path, progress: Progress | None = None
+    embedder: Embedder, values: Sequence[str], folder: Path, progress: Progress | None = None, how: str = "serial"
 ) -> tuple[Floats, dict[int, str]]:
     """A row of features for each input (zeros where it cannot be read), and why some cannot be read.
 
     Each finished batch is kept in the folder and found again after an interruption, also when inputs were mended,
-    removed or added meanwhile; a folder is for one embedder. The same input is embedded once.
+    removed or added meanwhile; a folder is for one embedder. The same input is embedded once. ``how`` is the engine:
+    each of its workers loads the model for itself, once.
     """
     folder.mkdir(parents=True, exist_ok=True)
     keys = [digest(embedder.key(value)) for value in values]
@@ -79,11 +85,15 @@ def embed(
     todo = list(dict.fromkeys(key for key in keys if key not in kept))
     value_of = dict(zip(keys, values, strict=True))
     unreadable: dict[str, str] = {}
-    for first in range(0, len(todo), embedder.batch):
+    parts = [todo[first : first + embedder.batch] for first in range(0, len(todo), embedder.batch)]
+    work = embedder.rows if how == "serial" else unloaded(embedder).rows
+    batches = stream(work, ([value_of[key] for key in part] for part in parts), how, _named)
+    done = len(keys) - len(todo)
+    for part in parts:
         if progress is not None:
-            progress(len(keys) - len(todo) + first, len(keys))
-        part = todo[first : first + embedder.batch]
-        rows, wrong = embedder.rows([value_of[key] for key in part])
+            progress(done, len(keys))
+        rows, wrong = next(batches)
+        done += len(part)
         unreadable.update((part[place], reason) for place, reason in wrong.items())
         good = [key for place, key in enumerate(part) if place not in wrong]
         if good:
@@ -93,6 +103,20 @@ def embed(
     if progress is not None:
         progress(len(keys), len(keys))
     return _gathered(keys, kept), {n: unreadable[key] for n, key in enumerate(keys) if key in unreadable}
+
+
+def unloaded(embedder: Embedder) -> Embedder:
+    """The embedder without the models that it has loaded: whoever uses it loads them again."""
+    light = copy(embedder)
+    for name in [*vars(light)]:
+        if isinstance(getattr(type(light), name, None), cached_property):
+            del light.__dict__[name]
+    return light
+
+
+def _named(values: Sequence[str]) -> str:
+    first, last = (repr(text if len(text) <= NAMED else f"{text[:NAMED]}...") for text in (values[0], values[-1]))
+    return f"embedding {first} to {last}" if len(values) > 1 else f"embedding {first}"
 
 
 def _kept(folder: Path) -> dict[str, tuple[Path, int]]:

@@ -1,13 +1,14 @@
 """Readers: every source of data becomes a Dataset, or items for a project. A new format is one line in ``formats``."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from ramify.data import Dataset
+from ramify.data.shards import read_features
 from ramify.demo import scenes
 from ramify.errors import RamifyError
-from ramify.files import read_npy
 from ramify.readers.columns import Layout
 from ramify.readers.folder import read_folder
 from ramify.readers.formats import format_of, read_source
@@ -41,8 +42,8 @@ def read(
     """Read any supported data: a bundle, a folder that Ramify saved, a file of another tool, a table, or ``scenes``.
 
     Concepts are those of the source, or of a ``taxonomy`` that has the same names. In a table, a list that names a fine
-    concept names all that apply. ``features`` (an array, or an .npy file) has a row for each item of the source; those
-    of which nothing is known are left out.
+    concept names all that apply. ``features`` (an array, an .npy file, or shards) has a row for each item of the
+    source; those of which nothing is known are left out.
 
     >>> len(read("scenes:8"))
     8
@@ -66,7 +67,7 @@ def read_told(
         data = Dataset.load(source, exhaustive=exhaustive)
         if taxonomy is not None:
             raise RamifyError(f"{source} has concepts of its own: leave --taxonomy out")
-        return (data if features is None else replace(data, features=_rows(features))), ()
+        return (data if features is None else replace(data, features=_rows(features, data.ids.tolist()))), ()
     if taxonomy is None:
         taxonomy, layout = propose(source)
     else:
@@ -115,7 +116,7 @@ def guess(source: str | Path, taxonomy: Taxonomy, **columns: Any) -> Layout:
 
 
 def _dataset(items: Items, features: Any, exhaustive: bool) -> Dataset:
-    rows = items.features if features is None else _rows(features)
+    rows = items.features if features is None else _rows(features, items.ids)
     shown = items.texts if any(items.texts) else items.pictures
     payload = [text or "" for text in shown] if any(shown) else None
     data = Dataset(items.labels, rows, items.ids, payload, items.split)
@@ -126,5 +127,5 @@ def _dataset(items: Items, features: Any, exhaustive: bool) -> Dataset:
     return data if exhaustive else data.not_exhaustive()
 
 
-def _rows(features: Any) -> Any:
-    return read_npy(features) if isinstance(features, str | Path) else features
+def _rows(features: Any, ids: Sequence[str]) -> Any:
+    return read_features(features, ids=ids) if isinstance(features, str | Path) else features

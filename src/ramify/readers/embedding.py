@@ -9,6 +9,7 @@ import numpy as np
 
 from ramify.embed import default_embedder, embed, embedder
 from ramify.embed.base import digest
+from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles, whole_file
 from ramify.readers.folder import find_pictures
@@ -49,19 +50,21 @@ def embed_source(
     images: str | Path | None = None,
     text: str | None = None,
     picture: str | None = None,
+    how: str = "serial",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Embedded:
     """Write a row of features for each item of a table, a folder of pictures or a file of another tool.
 
     ``by`` names the embedder, ``text`` or ``picture`` the column of a table; else both are guessed. What an interrupted
-    call has embedded is found again by the next.
+    call has embedded is found again by the next. ``how`` is the engine.
     """
+    check(how)
     contents = _contents(source, text, picture)
     if by is None and any(contents.texts) and any(contents.pictures):
         raise RamifyError(f"{source} has both texts and pictures: say by which it is embedded, --with text or pictures")
     used = embedder(by or default_embedder(texts=any(contents.texts)))
     start = path_of(source)
-    folder = Path(images) if images is not None else start if start.is_dir() else start.parent
+    folder = (Path(images) if images is not None else start if start.is_dir() else start.parent).absolute()
     values: list[str] = []
     for number, value in enumerate(contents.texts if used.reads == "text" else contents.pictures):
         if value is None:
@@ -74,7 +77,7 @@ def embed_source(
             progress("Learning the words", 0, len(values))
         used.fit(values)
         report = None if progress is None else lambda done, total: progress("Embedding", done, total)
-        rows, wrong = embed(used, values, parts / digest(used.fingerprint()), report)
+        rows, wrong = embed(used, values, parts / digest(used.fingerprint()), report, how)
     if wrong:
         listed = [f"{contents.where(number)}: {why}" for number, why in sorted(wrong.items())][:LISTED]
         more = ", ..." if len(wrong) > LISTED else ""

@@ -19,6 +19,7 @@ uniform sample of all questions.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from ramify.learners.evidence import FOR_DIRECTIONS, Floats
 from ramify.noise import noise
 from ramify.strategies.base import Strategy, whole_items
 from ramify.strategies.pool import ROWS, Pool
-from ramify.strategies.select import Best, by_weight, check_numbers
+from ramify.strategies.select import best_of, by_weight, check_numbers
 from ramify.strategies.shortlist import Entries, Query, Shortlist
 from ramify.taxonomy import Index
 
@@ -52,10 +53,7 @@ class BADGE(Strategy):
         evidence = learner.evidence(pool.features, pool.labels, sample, self.directions, pool.cache)
         if evidence is None:
             return whole_items(pool, length, seed)
-        best = Best(max(self.candidates, length), seed)
-        for items, concepts in pool.blocks():
-            best.offer(noise(seed, items, concepts), items, concepts)
-        items, concepts, _ = best.ranked()
+        items, concepts, _ = best_of(pool, partial(noise, seed), max(self.candidates, length), seed)
         shown, rows = np.unique(items, return_inverse=True)
         blocks = [shown[first : first + ROWS] for first in range(0, len(shown), ROWS)]
         if not blocks:

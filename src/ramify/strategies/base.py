@@ -1,6 +1,5 @@
 """What a strategy is: it chooses the next questions, (item, concept) pairs that a person should settle."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,12 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from ramify.data.features import as_features
+from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners.base import Learner
 from ramify.noise import noise
 from ramify.strategies.pool import Pool
-from ramify.strategies.select import Best
+from ramify.strategies.select import Best, Score, best_of
 from ramify.strategies.shortlist import Entries, Query, Shortlist
 from ramify.taxonomy import Index
 
@@ -23,7 +23,7 @@ from ramify.taxonomy import Index
 class Strategy(BaseEstimator):  # type: ignore[misc]
     """The part that all strategies share: from a learner and a pool to a shortlist, from which questions are taken.
 
-    A new strategy needs ``_shortlist``, or ``_scores`` where it scores each question for itself (``EntryStrategy``).
+    A new strategy needs ``_shortlist``, or ``_score`` where it scores each question for itself (``EntryStrategy``).
     """
 
     random_state: int | None = None
@@ -46,19 +46,22 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
         batch_size: int,
         *,
         exclude: tuple[ArrayLike, ArrayLike] | None = None,
+        engine: str = "serial",
     ) -> Query:
         """Choose ``batch_size`` questions, or all where there are fewer.
 
         A question is the first unknown concept on a way down (``Labels.questions``). ``exclude`` names some, as (items,
         concepts), that must not be chosen: they are out with somebody. While no fine label is known at all, most ask
-        about random items and need no learner; those that ``begin`` ask by their own design.
+        about random items and need no learner; those that ``begin`` ask by their own design. All items are looked at,
+        block by block, by an ``engine``: ``serial`` (this process), ``processes``, ``ray`` or ``ray:ADDRESS``.
         """
+        check(engine)
         if not is_count(batch_size):
             raise RamifyError(f"the batch size is a whole number from 1 on, not {batch_size!r}")
         features = as_features(X, check=False)
         if features.shape[0] != len(labels):
             raise RamifyError(f"{features.shape[0]} rows of features for {len(labels)} labelled items: they must agree")
-        pool = Pool(features, labels, _keys(labels, exclude))
+        pool = Pool(features, labels, _keys(labels, exclude), engine=engine)
         return self.shortlist(learner, pool, int(batch_size)).take(int(batch_size))
 
     def shortlist(self, learner: Learner | None, pool: Pool, length: int) -> Shortlist:
@@ -88,15 +91,12 @@ class Strategy(BaseEstimator):  # type: ignore[misc]
 class EntryStrategy(Strategy):
     """A strategy that scores each question for itself; the best ones are chosen."""
 
-    def _scores(self, learner: Any, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[Any]]]:
-        """Items, concepts and scores of all questions that may be asked, block by block."""
+    def _score(self, learner: Any, pool: Pool, seed: int) -> Score:
+        """How questions are scored, by their items and concepts, once all that takes the whole pool is done."""
         raise NotImplementedError
 
     def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:
-        best = Best(length, seed)
-        for items, concepts, scores in self._scores(learner, pool, seed):
-            best.offer(scores, items, concepts)
-        return Entries(Query(*best.ranked()), pool, length)
+        return Entries(Query(*best_of(pool, self._score(learner, pool, seed), length, seed)), pool, length)
 
 
 def is_count(value: Any) -> bool:
@@ -112,7 +112,7 @@ def whole_items(pool: Pool, length: int, seed: int) -> Shortlist:
 def random_items(pool: Pool, count: int, seed: int) -> tuple[Index, NDArray[np.float64]]:
     """So many random items that have open questions, or all of them, and the noise that put them in this order."""
     best = Best(count, seed)
-    for items, _ in pool.blocks():
+    for items, _ in pool.blocks():  # by no engine: there is nothing to compute
         shown = np.unique(items)
         best.offer(noise(seed, shown), shown, np.zeros_like(shown))
     order, _, scores = best.ranked()

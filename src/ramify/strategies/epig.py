@@ -28,7 +28,7 @@ from ramify.strategies.base import Strategy, whole_items
 from ramify.strategies.expected_gain import FOR_MATTERS
 from ramify.strategies.groups import Knowledge
 from ramify.strategies.pool import Pool
-from ramify.strategies.select import Best, by_weight
+from ramify.strategies.select import best_of, by_weight
 from ramify.strategies.shortlist import Entries, Query, Shortlist
 from ramify.taxonomy import Index
 
@@ -65,17 +65,18 @@ class EPIG(Strategy):
             drawn = draw_targets(weights[:, concept], self.targets, seed)
             share = float(weights[:, concept].mean())
             told[concept] = Told(knowledge.covariance[concept], looks.phi[drawn], looks.noise[drawn, concept], share)
-        best = Best(max(self.considered, length), seed)
-        for items, concepts in pool.blocks():
+
+        def score(items: Index, concepts: Index) -> Floats:
             shown, rows = np.unique(items, return_inverse=True)
             looks = evidence.look(shown)
             scores = np.empty(len(items))
             for concept in np.unique(concepts):
                 here = np.flatnonzero(concepts == concept)
                 scores[here] = told[concept].gains(looks.phi[rows[here]], looks.noise[rows[here], concept])
-            best.offer(scores, items, concepts)
-        items, concepts, scores = best.ranked()
-        return Entries(greedy(told, evidence, Query(items, concepts, scores), length), pool, length)
+            return scores
+
+        ranked = Query(*best_of(pool, score, max(self.considered, length), seed))
+        return Entries(greedy(told, evidence, ranked, length), pool, length)
 
 
 class Told:

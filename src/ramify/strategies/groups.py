@@ -25,7 +25,7 @@ from ramify.learners.base import at_once
 from ramify.learners.evidence import Evidence, Floats
 from ramify.noise import noise
 from ramify.strategies.pool import Pool
-from ramify.strategies.select import Best
+from ramify.strategies.select import Best, Scored, worth_sending
 from ramify.strategies.shortlist import LOW, Query, still_asked
 from ramify.taxonomy import Index, Taxonomy
 
@@ -196,21 +196,30 @@ def list_groups(evidence: Evidence, knowledge: Knowledge, pool: Pool, length: in
     """The best groups of each parent, by one stream over the pool."""
     parents = pool.labels.taxonomy.parents
     size = at_once(len(parents))
-    best: dict[int, Best] = {}
-    open_groups: dict[int, int] = {}
-    for items, concepts in pool.blocks():
+
+    def look(items: Index, concepts: Index) -> list[tuple[int, int, Scored]]:
+        """Of each parent how many groups are open in a block, and the best of them."""
         shown, rows = np.unique(items, return_inverse=True)
         phi, noises = evidence.entries(shown, rows, concepts, size)
         gains = np.empty(len(items))
         for concept, entries in by_concept(concepts):
             top, spread = knowledge.forms(concept, phi[rows[entries]])
             gains[entries] = top / (noises[entries] + spread)
+        listed = []
         for parent, entries in by_concept(parents[concepts]):
             counts = np.bincount(rows[entries], minlength=len(shown))
             there = np.flatnonzero(counts)
-            open_groups[parent] = open_groups.get(parent, 0) + len(there)
             means = np.bincount(rows[entries], gains[entries], len(shown))[there] / counts[there]
-            best.setdefault(parent, Best(length, seed)).offer(means, shown[there], there * 0 + parent)
+            groups = worth_sending(pool, (shown[there], there * 0 + parent, means), length, seed)
+            listed.append((parent, len(there), groups))
+        return listed
+
+    best: dict[int, Best] = {}
+    open_groups: dict[int, int] = {}
+    for block in pool.each(look):
+        for parent, count, (items, concepts, means) in block:
+            open_groups[parent] = open_groups.get(parent, 0) + count
+            best.setdefault(parent, Best(length, seed)).offer(means, items, concepts)
     wanted = {parent: groups.ranked()[0] for parent, groups in sorted(best.items())}
     items, concepts = pool.entries(np.unique(np.concatenate([np.empty(0, np.intp), *wanted.values()])))
     if not len(items):

@@ -14,7 +14,7 @@ that have unknown entries, and its one forward sweep carries the tangent along v
 Losses are those of fine entries; an inner concept that is asked is as probable as any fine one below it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +30,7 @@ from ramify.learners.base import Learner, Logits
 from ramify.meta import bce, masked_bce
 from ramify.strategies.base import EntryStrategy
 from ramify.strategies.pool import Pool
+from ramify.strategies.select import Score
 from ramify.taxonomy import Index, Taxonomy
 
 BLOCK = 2048  # items at once: the graph of a block stays small
@@ -46,45 +47,52 @@ class LookAhead(EntryStrategy):
     alpha: float | None = None
     """The size of the step, by default the learner's own."""
 
-    def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float32]]]:
+    def _score(self, learner: Learner, pool: Pool, seed: int) -> Score:
         theta, logits = learner.differentiable()
         after, taxonomy = self._stepped(learner, pool, theta, logits), pool.labels.taxonomy
-        for items, concepts in pool.blocks():
+
+        def score(items: Index, concepts: Index) -> NDArray[np.float32]:
+            scores = np.empty(len(items), np.float32)
             for first in range(int(items[0]), int(items[-1]) + 1, BLOCK):
-                begin, end = np.searchsorted(items, [first, first + BLOCK])
-                if begin < end:
-                    shown, rows = np.unique(items[begin:end], return_inverse=True)
-                    columns = concepts[begin:end]
+                here = slice(*np.searchsorted(items, [first, first + BLOCK]))
+                if here.start < here.stop:
+                    shown, rows = np.unique(items[here], return_inverse=True)
                     with torch.no_grad():
                         seen = _seen(learner, pool, shown)
                         now, then = (_all_logits(logits(each, *seen), taxonomy) for each in (theta, after))
-                        p, z = now[rows, columns].sigmoid(), then[rows, columns]
-                        score = softplus(z) - p * z
-                    yield items[begin:end], columns, score.cpu().numpy()
+                        p, z = now[rows, concepts[here]].sigmoid(), then[rows, concepts[here]]
+                        scores[here] = (softplus(z) - p * z).cpu().numpy()
+            return scores
+
+        return score
 
     def _stepped(self, learner: Learner, pool: Pool, theta: Theta, logits: Logits) -> Theta:
         """The parameters after one update with the pool's pseudo-labels."""
         alpha = self.alpha if self.alpha is not None else getattr(learner, "alpha", ALPHA)
         warm, rest = _warm_and_rest(pool)
         theta = {name: value.detach().requires_grad_() for name, value in theta.items()}
+        count = len(rest)
 
-        mean = {name: torch.zeros_like(value) for name, value in theta.items()}
-        for items in _parts(rest):
+        def first_gradient(items: Index) -> Theta:
             z = logits(theta, *_seen(learner, pool, items))
             y, _ = _labels(learner, pool.labels, items, z)
-            _add_gradient(mean, theta, bce(z, y) * (len(items) / len(rest)))
+            return _gradient(theta, bce(z, y) * (len(items) / count))
+
+        mean = _add(_zeros(theta), pool.over(_parts(rest), first_gradient))
 
         virtual = _step(theta, mean, alpha)
-        v = {name: torch.zeros_like(value) for name, value in theta.items()}
-        for items in _parts(warm):
+
+        def warm_gradient(items: Index) -> Theta:
             x, states = _seen(learner, pool, items)
             z = logits(virtual, x, states)
-            _add_gradient(v, virtual, masked_bce(z, states[:, : z.shape[1]]) * (len(items) / len(warm)))
+            return _gradient(virtual, masked_bce(z, states[:, : z.shape[1]]) * (len(items) / len(warm)))
 
-        for part in _parts(rest):
+        v = _add(_zeros(theta), map(warm_gradient, _parts(warm)))
+
+        def change(part: Index) -> Theta:
             items = part[(pool.labels.states(part) == UNKNOWN).any(axis=1)]
             if not len(items):
-                continue
+                return {}
             with forward_ad.dual_level():
                 duals = {name: forward_ad.make_dual(value, v[name]) for name, value in theta.items()}  # type: ignore[no-untyped-call]
                 outputs = logits(duals, *_seen(learner, pool, items))
@@ -92,7 +100,9 @@ class LookAhead(EntryStrategy):
             # Outside, the way back carries no tangents.
             y, unknown = _labels(learner, pool.labels, items, z)
             new = torch.where(unknown, (tangent <= 0).to(z.dtype), y)
-            _add_gradient(mean, theta, ((y - new) * z).sum() / len(rest))
+            return _gradient(theta, ((y - new) * z).sum() / count)
+
+        mean = _add(mean, pool.over(_parts(rest), change))
         return {name: value.detach() for name, value in _step(theta, mean, alpha).items()}
 
 
@@ -136,9 +146,20 @@ def _labels(learner: Learner, labels: Labels, items: Index, z: Tensor) -> tuple[
     return y, torch.from_numpy(states == UNKNOWN).to(z.device)
 
 
-def _add_gradient(total: Theta, theta: Theta, loss: Tensor) -> None:
-    for name, part in zip(theta, torch.autograd.grad(loss, list(theta.values())), strict=True):
-        total[name] += part
+def _gradient(theta: Theta, loss: Tensor) -> Theta:
+    return dict(zip(theta, torch.autograd.grad(loss, list(theta.values())), strict=True))
+
+
+def _add(total: Theta, gradients: Iterable[Theta]) -> Theta:
+    """The sum of gradients, one after another: in the same order, whoever computed them."""
+    for gradient in gradients:
+        for name, part in gradient.items():
+            total[name] += part
+    return total
+
+
+def _zeros(theta: Theta) -> Theta:
+    return {name: torch.zeros_like(value) for name, value in theta.items()}
 
 
 def _step(theta: Theta, gradient: Theta, alpha: float) -> Theta:

@@ -1,20 +1,27 @@
-"""Pool: what may be asked, and how to look at it."""
+"""Pool: what may be asked, and how to look at it, in this process or by the workers of an engine."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine import stream
 from ramify.labels import Labels
+from ramify.labels.part import PartLabels
+from ramify.labels.store import Store
 from ramify.learners.base import Learner, at_once
 from ramify.learners.cache import Cache
 from ramify.learners.warm import answered_items
 from ramify.noise import sample
+from ramify.parcels import packed, unpacked
+from ramify.progress import Report
 from ramify.taxonomy import Index
+
+Result = TypeVar("Result")
 
 ROWS = 8192  # items looked at together
 
@@ -44,6 +51,10 @@ class Pool:
     """Items looked at together; None for the default."""
     rest: Callable[[float], None] = lambda seconds: None
     """Called between two blocks with the seconds that the last one took."""
+    engine: str = "serial"
+    """How looks at all items are spread (``ramify.engine``)."""
+    report: Report | None = None
+    """Told how many items were looked at."""
 
     def __len__(self) -> int:
         return len(self.labels) if self.items is None else len(self.items)
@@ -74,11 +85,76 @@ class Pool:
 
     def blocks(self) -> Iterator[tuple[Index, Index]]:
         """All questions that may be asked, item by item, in blocks of items."""
-        size = min(self.rows or ROWS, at_once(len(self.labels.taxonomy)))
-        for first in range(0, len(self), size):
+        done = 0
+        for part in self._parts():
             start = time.monotonic()
-            last = min(first + size, len(self))
-            items, concepts = self.entries(slice(first, last) if self.items is None else self.items[first:last])
+            items, concepts = self.entries(part)
             if len(items):
                 yield items, concepts
+            done += len(part)
+            self._tell(done)
             self.rest(time.monotonic() - start)
+
+    def each(self, look: Callable[[Index, Index], Result]) -> Iterator[Result]:
+        """What ``look`` makes of all questions (their items and concepts), block by block, by the pool's engine.
+
+        Of labels it may ask about the items of its block only, and what it returns should be small.
+        """
+        if self.engine == "serial":
+            for items, concepts in self.blocks():
+                yield look(items, concepts)
+            return
+
+        def look_at(part: Index) -> list[Result]:
+            items, concepts = self.entries(part)
+            return [look(items, concepts)] if len(items) else []
+
+        for found in self.over(self._parts(), look_at):
+            yield from found
+
+    def over(self, parts: Iterable[Index], look: Callable[[Index], Result]) -> Iterator[Result]:
+        """What ``look`` makes of items, each part (in ascending order) for itself, by the pool's engine."""
+        if self.engine == "serial":
+            yield from map(look, parts)
+            return
+        done, sizes = 0, []
+
+        def tasks() -> Iterator[tuple[Index, Store]]:
+            for part in parts:
+                sizes.append(len(part))
+                yield part, self.labels.take(part).cells
+
+        for result in stream(_Look(look, self), tasks(), self.engine, _named):
+            done += sizes.pop(0)
+            self._tell(done)
+            yield result
+
+    def _tell(self, done: int) -> None:
+        if self.report is not None:
+            self.report("Looking at items", done, len(self))
+
+    def _parts(self) -> Iterator[Index]:
+        size = min(self.rows or ROWS, at_once(len(self.labels.taxonomy)))
+        for first in range(0, len(self), size):
+            last = min(first + size, len(self))
+            yield np.arange(first, last) if self.items is None else self.items[first:last]
+
+
+class _Look:
+    """A look at items, for workers: it is unpacked once, and the labels of its items come with each task."""
+
+    def __init__(self, look: Callable[[Index], Any], pool: Pool) -> None:
+        self._content = packed(look, {"labels": pool.labels, "report": pool.report})
+        self._labels = PartLabels(pool.labels.taxonomy)
+        self._look: Callable[[Index], Any] | None = None
+
+    def __call__(self, task: tuple[Index, Store]) -> Any:
+        self._labels.show(*task)
+        if self._look is None:
+            parts = {"labels": self._labels, "report": None}
+            self._look, self._content = unpacked(self._content, parts), b""
+        return self._look(task[0])
+
+
+def _named(task: tuple[Index, Store]) -> str:
+    return f"items {task[0][0]} to {task[0][-1]}"

@@ -1,17 +1,14 @@
 """Random questions: one by one, or all of an item together. Every other strategy is measured against them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ramify.noise import noise
 from ramify.strategies.base import EntryStrategy, Strategy, whole_items
 from ramify.strategies.pool import Pool
+from ramify.strategies.select import Score
 from ramify.strategies.shortlist import Shortlist
-from ramify.taxonomy import Index
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -21,9 +18,8 @@ class Random(EntryStrategy):
     name: ClassVar[str] = "random"
     needs_learner: ClassVar[bool] = False
 
-    def _scores(self, learner: Any, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.float64]]]:
-        for items, concepts in pool.blocks():
-            yield items, concepts, noise(seed, items, concepts)
+    def _score(self, learner: Any, pool: Pool, seed: int) -> Score:
+        return partial(noise, seed)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

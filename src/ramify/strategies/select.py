@@ -1,11 +1,22 @@
 """Selecting: the best of a stream of scores, with memory for no more than those, and ties broken by a seed."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.noise import noise
+from ramify.strategies.pool import Pool
 from ramify.taxonomy import Index
+
+Scored: TypeAlias = tuple[Index, Index, NDArray[np.floating]]
+"""Items, concepts and scores."""
+Ranked: TypeAlias = tuple[Index, Index, NDArray[np.float64]]
+"""The same, the highest first."""
+Score: TypeAlias = Callable[[Index, Index], NDArray[np.floating]]
+"""The scores of some questions, by their items and concepts."""
 
 AT_ONCE = 1 << 16  # scores looked at together: they and what is found stay in the cache
 
@@ -55,7 +66,7 @@ class Best:
                 if self._waiting > 2 * self.count + 1024:
                     self._settle()
 
-    def ranked(self) -> tuple[Index, Index, NDArray[np.float64]]:
+    def ranked(self) -> Ranked:
         """Items, concepts and scores of the best, the highest first."""
         self._settle()
         return self._kept[0]
@@ -74,3 +85,25 @@ class Best:
         self._waiting = len(order)
         if len(order) == self.count:
             self.least = float(scores[order[-1]])
+
+
+def best_of(pool: Pool, score: Score, count: int, seed: int) -> Ranked:
+    """The so many best questions of a pool."""
+
+    def look(items: Index, concepts: Index) -> Scored:
+        return worth_sending(pool, (items, concepts, score(items, concepts)), count, seed)
+
+    best = Best(count, seed)
+    for items, concepts, scores in pool.each(look):
+        best.offer(scores, items, concepts)
+    return best.ranked()
+
+
+def worth_sending(pool: Pool, scored: Scored, count: int, seed: int) -> Scored:
+    """What of some scored entries may be among the so many best: a worker sends no more."""
+    items, concepts, scores = scored
+    if pool.engine == "serial" or len(scores) <= count:
+        return scored
+    best = Best(count, seed)
+    best.offer(scores, items, concepts)
+    return best.ranked()

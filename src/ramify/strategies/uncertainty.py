@@ -1,6 +1,5 @@
 """Uncertainty sampling: ask where the learner's own opinion is closest to a coin toss."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +10,7 @@ from scipy.special import entr
 from ramify.learners.base import Learner
 from ramify.strategies.base import EntryStrategy
 from ramify.strategies.pool import Pool
+from ramify.strategies.select import Score
 from ramify.taxonomy import Index
 
 
@@ -20,10 +20,12 @@ class Uncertainty(EntryStrategy):
 
     name: ClassVar[str] = "uncertainty"
 
-    def _scores(self, learner: Learner, pool: Pool, seed: int) -> Iterator[tuple[Index, Index, NDArray[np.floating]]]:
-        for items, concepts in pool.blocks():
+    def _score(self, learner: Learner, pool: Pool, seed: int) -> Score:
+        def score(items: Index, concepts: Index) -> NDArray[np.floating]:
             shown, rows = np.unique(items, return_inverse=True)
-            yield items, concepts, entropy(pool.opinions(learner, shown)[rows, concepts])
+            return entropy(pool.opinions(learner, shown)[rows, concepts])
+
+        return score
 
 
 def entropy(p: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS, UNKNOWN
+from ramify.progress import Report
 from ramify.project.limits import LONGEST_PAGE, MODES, check_name
 from ramify.project.live import shapes, training
 from ramify.project.live.background import Background
@@ -42,8 +44,12 @@ class Service:
         lease_seconds: float = 600.0,
         train_every: int | None = None,
         background: bool = True,
+        engine: str | None = None,
+        report: Report | None = None,
     ) -> None:
         chosen = make_strategy(strategy)
+        if engine is not None:
+            check(engine)
         self.store = Store(folder)
         self.store.database.check_writable()  # at least that a question is out is written
         self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
@@ -51,7 +57,7 @@ class Service:
         self._modes: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self.state = State(self.store)
-        self.questions = Questions(self.state, self.leases, chosen)
+        self.questions = Questions(self.state, self.leases, chosen, engine, report)
         self._worth_again_at = 0.0
         self.screens = Screens(self.state)
         self.views = Views(self.state, self.screens)

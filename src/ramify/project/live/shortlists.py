@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ramify.noise import sample
+from ramify.progress import Report
 from ramify.project.limits import MODES
 from ramify.project.live.state import Snapshot, State
 from ramify.project.store.leases import Entry, Leases
@@ -34,12 +35,23 @@ def make_strategy(name: str) -> Strategy:
 
 
 class Questions:
-    """What is asked next: a shortlist of a sample of the items at first, of all items a little later."""
+    """What is asked next: a shortlist of a sample of the items at first, of all items a little later.
 
-    def __init__(self, state: State, leases: Leases, strategy: Strategy) -> None:
+    With an ``engine`` all items are looked at from the first list on, by its workers; ``report`` is told how far it is.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        leases: Leases,
+        strategy: Strategy,
+        engine: str | None = None,
+        report: Report | None = None,
+    ) -> None:
         self.state, self.leases, self.strategy = state, leases, strategy
+        self.engine, self.report = engine, report
         self._seed = 0
-        self.make(everything=False)
+        self.make(everything=engine is not None)
 
     def make(self, *, everything: bool, rest: Rest = lambda seconds: None) -> None:
         """A new list, from a sample, which is quick, or from all items; what is out with somebody is not on it.
@@ -65,6 +77,8 @@ class Questions:
             known_answered=answered[answered < size],
             rows=ROWS,
             rest=rest,
+            engine=self.engine or "serial",
+            report=self.report,
         )
         shortlist = strategy.shortlist(now.model.learner, pool, LENGTH)
         with self.state.lock:

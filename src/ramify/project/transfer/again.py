@@ -6,6 +6,7 @@ from typing import Any
 
 from ramify.embed import Embedder, embed, embedder
 from ramify.embed.base import digest
+from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.project.store.revisions import OutdatedError
@@ -26,14 +27,22 @@ __all__ = ["embed_again"]
 
 
 def embed_again(
-    store: Store, name: str | None = None, *, features: Any = None, progress: Progress | None = None
+    store: Store,
+    name: str | None = None,
+    *,
+    features: Any = None,
+    how: str = "serial",
+    progress: Progress | None = None,
 ) -> str:
     """Give all items of a project other features; what is known of them stays. Returns how they were made.
 
     By the embedder that is named, by default the project's own; one that learns from items is fitted again, on all of
-    them. Or by ``features``: an array or an .npy file with a row for each item, in the order in which they were added.
-    What an interrupted call has embedded is found again by the next. A new model has to be trained.
+    them. Or by ``features``: an array, an .npy file or shards with a row for each item, in the order in which they were
+    added.
+    What an interrupted call has embedded is found again by the next. ``how`` is the engine that embeds. A new model has
+    to be trained.
     """
+    check(how)
     store.database.check_writable()
     if name is not None and features is not None:
         raise RamifyError("give either an embedder or features, not both")
@@ -43,13 +52,13 @@ def embed_again(
             raise RamifyError(f"{store.folder} has no items yet: add some first")
         with suppress(OutdatedError):  # another process added items meanwhile
             if features is not None:
-                rows = given_features(features, len(store), store.folder)
+                rows = given_features(store, features, store.all_ids().tolist(), store.folder)
                 store.replace_features(rows, {"embed": GIVEN, FITTED: {}})
                 return GIVEN
-            return _embed_again(store, name or store.setting("embed", GIVEN), progress)
+            return _embed_again(store, name or store.setting("embed", GIVEN), how, progress)
 
 
-def _embed_again(store: Store, name: str, progress: Progress | None) -> str:
+def _embed_again(store: Store, name: str, how: str, progress: Progress | None) -> str:
     if name == GIVEN:
         raise RamifyError(f"the features of {store.folder} come from files: say by what its items are to be embedded")
     by = embedder(name)
@@ -61,7 +70,7 @@ def _embed_again(store: Store, name: str, progress: Progress | None) -> str:
             progress("Learning the words", 0, len(values))
         by.fit(values)
         folder = drafts / digest(by.fingerprint())
-        rows, wrong = embed(by, values, folder, report)
+        rows, wrong = embed(by, values, folder, report, how)
     if wrong:
         refuse_unreadable([f"the item {store.items([n])[0].id!r}: {why}" for n, why in wrong.items()], len(values))
     place, keep = digest(by.fingerprint()), store.folder / EMBEDDER

@@ -19,6 +19,7 @@ __all__ = [
     "export_labels",
     "export_likeliest",
     "export_predictions",
+    "likeliest",
     "prediction_columns",
     "prediction_tables",
 ]
@@ -142,12 +143,10 @@ def export_likeliest(
 ) -> int:
     """Write rows of items and fine concepts: the most probable ones of each item, and all that are chosen."""
     paths = np.array([taxonomy.path(leaf) for leaf in taxonomy.leaves], object)
-    top = min(top, len(paths))
     with writing(path, LIKELIEST, format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for numbers, probabilities, chosen in blocks:
-            best = np.argpartition(-probabilities, top - 1, axis=1)[:, :top]
             shown = chosen.copy()
-            np.put_along_axis(shown, best, True, axis=1)
+            np.put_along_axis(shown, likeliest(probabilities, top), True, axis=1)
             rows, concepts = np.nonzero(shown)
             order = np.lexsort((-probabilities[rows, concepts], rows))
             rows, concepts = rows[order], concepts[order]
@@ -160,6 +159,17 @@ def export_likeliest(
                 }
             )
     return writer.rows
+
+
+def likeliest(probabilities: NDArray[np.float32], top: int) -> Index:
+    """The columns of each row's so many highest values, in any order.
+
+    >>> np.sort(likeliest(np.array([[0.1, 0.7, 0.2]], np.float32), 2)).tolist()
+    [[1, 2]]
+    """
+    top = min(top, probabilities.shape[1])
+    best: Index = np.argpartition(-probabilities, top - 1, axis=1)[:, :top]
+    return best
 
 
 def _paths(store: Store) -> dict[int, str]:

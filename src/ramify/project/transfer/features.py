@@ -11,10 +11,11 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from ramify.data.features import as_features
+from ramify.data.shards import read_features
 from ramify.embed import Embedder, Floats, default_embedder, embed, embedder
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
-from ramify.files import disk_troubles, read_npy, sync
+from ramify.files import disk_troubles, sync
 from ramify.project.store.store import Store
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -62,18 +63,22 @@ def used_embedder(store: Store, name: str) -> Embedder:
     return embedder(name, store.folder / EMBEDDER / store.setting(FITTED, {}).get("folder", ""))
 
 
-def given_features(features: Any, count: int, source: Path) -> Any:
-    """The features of a file, or given as an array: one row for each of so many items."""
+def given_features(store: Store, features: Any, ids: Sequence[str], source: Path) -> Any:
+    """The features of a file or of shards, or given as an array: one row for each of these items."""
     in_file = isinstance(features, str | Path)
     name = str(features) if in_file else "the array of features"
-    rows = read_npy(features) if in_file else features
+    if in_file:
+        with _drafts(store) as drafts:
+            features = read_features(features, ids=ids, drafts=drafts)
     try:
-        checked = as_features(rows)
+        checked = as_features(features)
     except RamifyError as error:
         raise RamifyError(f"{name}: {error}") from None
-    if checked.shape[0] != count or not checked.shape[1]:
+    if checked.shape[0] != len(ids) or not checked.shape[1]:
         shape = " x ".join(map(str, checked.shape))
-        raise RamifyError(f"{name} holds {shape} numbers for the {count} items of {source}: give one row for each item")
+        raise RamifyError(
+            f"{name} holds {shape} numbers for the {len(ids)} items of {source}: give one row for each item"
+        )
     return checked
 
 
@@ -84,10 +89,12 @@ def embedded(
     known: Mapping[int, int],
     unreadable: dict[int, str],
     progress: Progress | None,
+    how: str = "serial",
 ) -> tuple[Any, Embedder, Path | None]:
     """A row for each input, the fitted embedder, and the folder of drafts.
 
-    ``known`` says which ones are items of the project already; what cannot be read is added to ``unreadable``.
+    ``known`` says which ones are items of the project already; what cannot be read is added to ``unreadable``. ``how``
+    is the engine.
     """
     wanted = [number for number in range(len(inputs)) if number not in known and number not in unreadable]
     unreadable.update((number, f"it has no {by.reads}") for number in wanted if not inputs[number])
@@ -98,7 +105,7 @@ def embedded(
     report = None if progress is None else lambda done, total: progress("Embedding", done, total)
     with _drafts(store) as drafts, disk_troubles(drafts, "nothing was embedded"):
         by, folder = _fitted(store, by, values, drafts, progress)
-        embeddings, wrong = embed(by, values, folder, report)
+        embeddings, wrong = embed(by, values, folder, report, how)
     unreadable.update((wanted[place], why) for place, why in wrong.items())
     if len(wanted) == len(inputs):
         return embeddings, by, folder

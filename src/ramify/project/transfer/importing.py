@@ -10,6 +10,7 @@ import numpy as np
 
 from ramify.concepts import check_template
 from ramify.embed import Embedder, default_embedder
+from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.project.store.locks import locked
@@ -189,15 +190,17 @@ def prepare(
     skip_unreadable: bool = False,
     coarse_only: bool = False,
     new: bool = False,
+    how: str = "serial",
     progress: Progress | None = None,
 ) -> Incoming:
     """Read, check and embed the items of any source, without adding them.
 
-    Features are given, as an array or an .npy file with a row for each item, or come with the source, or are made by
-    the embedder that ``embed`` names; by default the one the project uses, or else what ``default_embedder`` says.
-    With ``coarse_only`` what the source says of finer concepts is left out, to try Ramify where all is known. With
-    ``new`` all are embedded, also those that are in the project.
+    Features are given, as an array, an .npy file or shards with a row for each item, or come with the source, or are
+    made by the embedder that ``embed`` names; by default the one the project uses, or else what ``default_embedder``
+    says. With ``coarse_only`` what the source says of finer concepts is left out, to try Ramify where all is known.
+    With ``new`` all are embedded, also those that are in the project. ``how`` is the engine that embeds.
     """
+    check(how)
     items = read_for(source, store.taxonomy, layout)
     if coarse_only:
         items = items.coarse_only()
@@ -217,11 +220,11 @@ def prepare(
     if by is None:
         if features is None and len(known) < len(items.ids):
             raise RamifyError(f"the features of {store.folder} come from files: give those of {source} with --features")
-        rows = None if features is None else given_features(features, len(items.ids), source)
+        rows = None if features is None else given_features(store, features, items.ids, source)
     else:
         files = [None if picture is None or folder is None else str(folder / picture) for picture in pictures]
         rows, by, drafts = embedded(
-            store, by, items.texts if by.reads == "text" else files, known, unreadable, progress
+            store, by, items.texts if by.reads == "text" else files, known, unreadable, progress, how
         )
     chosen = np.setdiff1d(np.arange(len(items.ids)), list(unreadable))
     if not (skip_unreadable and len(chosen)):

@@ -3,27 +3,35 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine import check, stream
 from ramify.errors import RamifyError
 from ramify.labels import RELEVANT, Labels
+from ramify.labels.part import PartLabels
+from ramify.labels.store import Store as Cells
 from ramify.learners import Learner
 from ramify.learners.base import at_once
 from ramify.learners.warm import warm_items
+from ramify.parcels import travels_by_name
+from ramify.progress import Report
 from ramify.project.store.store import Store
-from ramify.project.transfer.features import drop_drafts
+from ramify.project.transfer.exporting import likeliest
+from ramify.project.transfer.features import Progress, drop_drafts
 from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
-from ramify.taxonomy import Index
+from ramify.taxonomy import Index, Taxonomy
 
 FEWEST = 20  # completely known items from which a precision is estimated
 
 
 Blocks: TypeAlias = Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]]
 """Rows, probabilities and what is chosen, block by block."""
+Task: TypeAlias = tuple[Index, Any, Cells]
+"""The numbers of some items, their features (None where they are read from a file), and what is known of them."""
 
 
 @dataclass
@@ -58,9 +66,16 @@ def predicting(
     *,
     threshold: float | None = None,
     precision: float | None = None,
+    top: int | None = None,
+    how: str = "serial",
+    progress: Progress | None = None,
     **reading: Any,
 ) -> Iterator[Predicted]:
-    """Predictions for the project's own items, or for those of a table; how it is read is said as for ``prepare``."""
+    """Predictions for the project's own items, or for those of a table; how it is read is said as for ``prepare``.
+
+    ``how`` is the engine that embeds and predicts, ``top`` is as for ``predict``.
+    """
+    check(how)
     if threshold is not None and precision is not None:
         raise RamifyError("give either a threshold or a precision, not both")
     if threshold is not None and not 0 <= threshold <= 1:
@@ -68,13 +83,15 @@ def predicting(
     own = store.labels()
     learner = current_learner(store, own)
     untested, found = not len(warm_items(own)), Found()
+    wanted: dict[str, Any] = {"threshold": threshold, "precision": precision, "found": found}
+    wanted |= {"top": top, "how": how, "report": progress}
     if source is None:
-        blocks = predict(learner, store.features(), own, threshold=threshold, precision=precision, found=found)
+        blocks = predict(learner, store.features(), own, **wanted)
         yield Predicted(store.all_ids().tolist(), blocks, found, [], untested)
         return
-    new = prepare(store, source, new=True, **reading)
+    new = prepare(store, source, new=True, how=how, progress=progress, **reading)
     known = new.items.labels.take(new.chosen)
-    blocks = predict(learner, new.features, known, threshold=threshold, precision=precision, found=found)
+    blocks = predict(learner, new.features, known, **wanted)
     yield Predicted(new.ids, blocks, found, new.left_out, untested)
     drop_drafts(store, new.drafts)
 
@@ -87,29 +104,88 @@ def predict(
     threshold: float | None = None,
     precision: float | None = None,
     found: Found | None = None,
+    how: str = "serial",
+    top: int | None = None,
+    report: Report | None = None,
 ) -> Blocks:
     """Rows, probabilities and what is chosen, of some items, block by block; ``found`` is told what was chosen.
 
     What is known of them stays as it is known, 1 or 0, and helps with the rest. Without a threshold a label must be
-    more probable than not: of two children of which nothing tells which it is, none is chosen.
+    more probable than not: of two children of which nothing tells which it is, none is chosen. ``how`` is the engine;
+    where only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
     """
     found = Found() if found is None else found
-    coarse_known = bool((labels.states(concepts=labels.taxonomy.roots) >= 0).any())
+    taxonomy = labels.taxonomy
+    coarse_known = bool((labels.states(concepts=taxonomy.roots) >= 0).any())
     least = float(np.nextafter(np.float32(0.5), np.float32(1))) if threshold is None else threshold
     if precision is not None:
         least = threshold_for(learner, precision, coarse_known=coarse_known)
     found.least = least
-    size = at_once(len(labels.taxonomy))
-    for first in range(0, len(labels), size):
-        block = np.arange(first, min(first + size, len(labels)))
-        known = labels.take(block)
-        rows, states = features[block], known.states()
-        p = learner.opinions(rows, known)[:, : states.shape[1]] if coarse_known else learner.predict_proba(rows)
-        probabilities = np.where(states >= 0, states, p).astype(np.float32)
+    # A file travels by its name; of other features each block takes its rows along.
+    in_file = travels_by_name(features)
+
+    def tasks() -> Iterator[Task]:
+        size = at_once(len(taxonomy))
+        for first in range(0, len(labels), size):
+            block = np.arange(first, min(first + size, len(labels)))
+            yield block, None if in_file else features[block], labels.take(block).cells
+
+    few = None if how == "serial" else top
+    work = _Predictor(learner, features if in_file else None, taxonomy, coarse_known, least, few)
+    for block, probabilities in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
+        if isinstance(probabilities, Likely):
+            probabilities = probabilities.dense((len(block), len(taxonomy.leaves)))
         chosen = probabilities >= least
         found.labels += int(chosen.sum())
         found.empty += int((~chosen.any(axis=1)).sum())
         yield block, probabilities, chosen
+        if report is not None:
+            report("Predicting", int(block[-1]) + 1, len(labels))
+
+
+class Likely(NamedTuple):
+    """The probabilities that are worth sending: the highest of each item, and all that are chosen."""
+
+    rows: Index
+    concepts: Index
+    probabilities: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, probabilities: NDArray[np.float32], top: int, least: float) -> "Likely":
+        """Those of a block."""
+        wanted = probabilities >= least
+        np.put_along_axis(wanted, likeliest(probabilities, top), True, axis=1)
+        rows, concepts = np.nonzero(wanted)
+        return cls(rows.astype(np.int32), concepts.astype(np.int32), probabilities[rows, concepts])
+
+    def dense(self, shape: tuple[int, int]) -> NDArray[np.float32]:
+        """The block, with -1 where nothing was sent."""
+        probabilities = np.full(shape, -1, np.float32)
+        probabilities[self.rows, self.concepts] = self.probabilities
+        return probabilities
+
+
+@dataclass(frozen=True)
+class _Predictor:
+    """What is computed of a block of items, here or by a worker."""
+
+    learner: Learner
+    features: Any
+    taxonomy: Taxonomy
+    coarse_known: bool
+    least: float
+    top: int | None
+
+    def __call__(self, task: Task) -> tuple[Index, NDArray[np.float32] | Likely]:
+        block, rows, cells = task
+        known = PartLabels(self.taxonomy).show(np.arange(len(block)), cells)
+        rows, states = self.features[block] if rows is None else rows, known.states()
+        if self.coarse_known:
+            p = self.learner.opinions(rows, known)[:, : states.shape[1]]
+        else:
+            p = self.learner.predict_proba(rows)
+        probabilities = np.where(states >= 0, states, p).astype(np.float32)
+        return block, probabilities if self.top is None else Likely.of(probabilities, self.top, self.least)
 
 
 def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
