@@ -415,3 +415,10 @@ def test_calibration_moves_counts_towards_the_truth():
     learner = Refine(**COARSE).fit(features, labels)
     found = learner.predict_proba(features[150:]).sum(axis=1).mean()
     assert 0.8 < found < 1.2  # one label an item is true
+
+
+def test_before_the_first_answer_all_regressions_share_what_they_compute():
+    """Ten thousand concepts of which nobody was asked must not take memory each."""
+    features, labels = data(warm=0)
+    learner = Refine(**COARSE).fit(features, labels)
+    assert len({id(ridge.factors) for ridge in learner.fine_.ridges}) == 1

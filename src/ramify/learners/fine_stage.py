@@ -110,7 +110,7 @@ class FineStage:
                 key = tuple(zip(slots.tolist(), weights[slots].tolist(), strict=True))
                 sibling = alike.get(key)
                 rows = looks.features[slots]
-                factors = sibling.factors if sibling else factors_of(slots.tolist(), weights[slots], rows)
+                factors = factors_of(slots.tolist(), weights[slots], rows) if sibling is None else sibling.factors
                 rights = np.concatenate([self.targets[None, slots, place], looks.named[slots, :, concept].T])
                 alike[key] = Ridge(factors, rights, sibling)
                 self.ridges.append(alike[key])
