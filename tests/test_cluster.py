@@ -1,16 +1,19 @@
 """A Ray cluster on this machine: real workers, one of them killed; addresses where nothing answers."""
 
+import os
 import socket
+import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 
-from ramify import cluster
+from ramify import cluster, engine
 from ramify.demo import scenes
 from ramify.engine import run
 from ramify.errors import RamifyError
-from ramify.experiments import compare
+from ramify.experiments import compare, simulate
 from ramify.experiments.common import Conditions
 from tasks import die, fill_the_disk, refuse, square
 
@@ -46,11 +49,55 @@ def test_ray_gives_what_the_other_engines_give_and_survives_a_killed_worker(tmp_
     source, learners = str(tmp_path / "scenes"), ["leml", "pseudo-label", "quick_learner:QuickRefine"]
     cells = compare.plan(source, learners, [12], False, 2, True)
     rows = {}
-    for engine in ("serial", "processes", "ray"):
-        results = compare.compare(source, cells, tmp_path / engine, Conditions(epochs=1), how=engine)
-        rows[engine] = [{key: row[key] for key in ("learner", "seed", "p@1", "p@3", "p@5")} for row in results]
+    for how in ("serial", "processes", "ray"):
+        results = compare.compare(source, cells, tmp_path / how, Conditions(epochs=1), how=how)
+        rows[how] = [{key: row[key] for key in ("learner", "seed", "p@1", "p@3", "p@5")} for row in results]
     assert len(rows["ray"]) == 6
     assert rows["serial"] == rows["processes"] == rows["ray"]
+
+
+@pytest.mark.slow
+def test_where_memory_runs_out_ray_gives_up_after_some_attempts():
+    pytest.importorskip("ray")
+    environment = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
+    command = [sys.executable, Path(__file__).with_name("memory_process.py")]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1: the memory of its machine ran out 3 times: give Ray fewer cores there " + (
+        "(ray start --num-cpus), or take --engine serial\n"
+    )
+
+
+def test_paths_are_absolute_before_they_travel(tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    here = engine.run
+
+    def elsewhere(function, tasks, how, **more):
+        """As on a machine of a cluster: in another folder."""
+
+        def moved(task):
+            os.chdir(tmp_path / "elsewhere")
+            try:
+                return function(task)
+            finally:
+                os.chdir(tmp_path / "here")
+
+        return here(moved, tasks, "serial", **more)
+
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(engine, "run", elsewhere)
+    scenes.read(60).save("scenes")
+    out, learner = Path("out"), "quick_learner:QuickLEML"
+    cells = compare.plan("scenes", [learner], [8], False, 1, True)
+    (result,) = compare.compare("scenes", cells, out)
+    assert result["p@1"] is not None
+    planned = simulate.plan("scenes", ["random"], learner, warm=8, rounds=1, batch=5, seeds=1)
+    (run,) = simulate.simulate(planned, Path("asked"))
+    assert len(run["curve"]) == 2
+    compare.compare("scenes:60", cells, Path("drawn"))
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_an_address_where_nothing_answers_is_told_at_once():

@@ -254,7 +254,7 @@ def test_compare_gives_them_to_learners_and_finds_old_results_of_those_that_do_n
     rows = []
     for dataset in (data(), data(names)):
         dataset.save(source)
-        common.data_of.cache_clear()
+        common.read_once.cache_clear()
         rows.append(comparing.compare(str(source), cells, tmp_path / "out", how="serial"))
         kept = {path.name: json.loads(path.read_text()) for path in (tmp_path / "out" / "cells").iterdir()}
     assert given == [None]  # the second time its result was there
@@ -290,7 +290,7 @@ def test_a_simulation_refuses_runs_with_other_names(tmp_path):
     source, out = str(tmp_path / "data.npz"), tmp_path / "out"
     for names in (None, NameVectors(vectors(), shared=True)):
         data(names).save(source)
-        common.data_of.cache_clear()
+        common.read_once.cache_clear()
         planned = {
             learner: simulating.plan(source, ["random"], learner, warm=4, batch=2, rounds=1, seeds=1)
             for learner in ("coarse-prior", "refine")
@@ -301,7 +301,7 @@ def test_a_simulation_refuses_runs_with_other_names(tmp_path):
     )
     simulating.simulate(planned["refine"], tmp_path / "more", how="serial")
     data().save(source)
-    common.data_of.cache_clear()
+    common.read_once.cache_clear()
     assert refused(lambda: simulating.simulate(planned["refine"], tmp_path / "more", resume=True, how="serial")) == (
         f"{tmp_path / 'more'} holds runs with other names: give the same settings, or another --out"
     )

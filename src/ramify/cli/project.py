@@ -147,16 +147,34 @@ def train(
     template: Templates = None,
 ) -> None:
     """Train a new model on all labels and answers; a server that runs takes it over by itself."""
+    import os
+
     from ramify.project.store.store import Store
 
     parameters = _settings(settings or [])
+    if int(os.environ.get("RANK", 0)):  # torchrun started several: the first of them reads and writes
+        _train_along()
+        return
     with Store(folder) as store, progress(f"{folder} is as it was") as shown:
         store.trainings.check_free()  # before torch is loaded
+        from ramify.parallel import together
         from ramify.project.live.training import train as train_model
 
-        version = train_model(store, learner=learner, parameters=parameters, templates=template or None, report=shown)
+        with together() as team:
+            version = train_model(
+                store, learner=learner, parameters=parameters, templates=template or None, report=shown
+            )
         print(f"Names: {(store.model_facts() or {})['note']}.")
-    print(f"The project's model is now number {version}.")
+    by = f" It was trained by {team.size} processes." if team.size > 1 else ""
+    print(f"The project's model is now number {version}.{by}")
+
+
+def _train_along() -> None:
+    from ramify.parallel import together
+    from ramify.project.live.training import train_along
+
+    with together():
+        train_along()
 
 
 @app.command(rich_help_panel=PROJECT)

@@ -81,10 +81,19 @@ def check_folder(out: Path) -> None:
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
 def data_of(source: str, exhaustive: bool) -> Dataset:
     """The data set of a bundle, a folder or 'scenes', read once in each process."""
+    return read_once(_absolute(source), exhaustive)
+
+
+@lru_cache(maxsize=2)
+def read_once(source: str, exhaustive: bool) -> Dataset:
+    """The same, by what is found in every folder: an absolute path, or 'scenes'."""
     return read(source, exhaustive=exhaustive)
+
+
+def _absolute(source: str) -> str:
+    return str(Path(source).absolute()) if Path(source).exists() else source
 
 
 def as_source(source: str, out: Path, taxonomy: str | Path | None = None, features: str | Path | None = None) -> str:
@@ -109,11 +118,11 @@ def data_with_features(source: str, exhaustive: bool) -> Dataset:
 
 
 def for_workers(source: str, exhaustive: bool, out: Path) -> str:
-    """Where workers read the data: what is drawn on the spot is drawn once, here, not by every worker again."""
-    if Path(source).exists():
-        return source
-    data_of(source, exhaustive).save(out / "data")
-    return str(out / "data")
+    """Where workers read the data, wherever they are: what is drawn on the spot is drawn once, here."""
+    if not Path(source).exists():
+        data_of(source, exhaustive).save(out / "data")
+        source = str(out / "data")
+    return _absolute(source)
 
 
 # -- learners ----------------------------------------------------------------------------------------------------------
@@ -186,7 +195,7 @@ def prepare(
     One learner after another: what they share, the next one finds there.
     """
     if "memory" in kind_of(name)().get_params(deep=False):
-        work = partial(_prepare, name, source, conditions, memory)
+        work = partial(_prepare, name, source, conditions, memory.absolute())
         engine.run(work, seeds, how, failed=failed, named=lambda seed: f"{name}, seed {seed}, before any fine label")
 
 

@@ -127,7 +127,7 @@ def compare(
     for name in dict.fromkeys(cell.learner for cell in todo.values()):
         seeds = sorted({cell.seed for cell in todo.values() if cell.learner == name})
         prepare(name, source, conditions, memory, seeds, how, failed)
-    work = partial(_run_and_keep, source, conditions, out, memory, settings)
+    work = partial(_run_and_keep, source, conditions, out.absolute(), memory.absolute(), settings)
     engine.run(work, list(todo.values()), how, arrived=arrive, failed=failed)
     return finished()
 

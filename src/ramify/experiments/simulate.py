@@ -110,7 +110,7 @@ def simulate(
     with common.regularly(lambda: report(rounds_on_disk(planned, out))):
         common.prepare(planned.learner, source, planned.conditions, memory, range(planned.seeds), how, failed)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
-        work = partial(_run, planned, source, out, memory)
+        work = partial(_run, planned, source, out.absolute(), memory.absolute())
         runs = planned.runs[::-1]
         return engine.run(work, runs, how, arrived=arrived, failed=failed, named="{0[0]}, seed {0[1]}".format)[::-1]
 

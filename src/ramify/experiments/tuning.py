@@ -91,7 +91,7 @@ def tune(
     identity = fingerprint(data.features, data.labels, data.split, warm, repr(conditions.as_json()))
     source = for_workers(source, conditions.exhaustive, out)
     todo = [name for name in learners if search_space(name, conditions)]
-    paths = {name: out / _file(name, warm, conditions, identity) for name in todo}
+    paths = {name: out.absolute() / _file(name, warm, conditions, identity) for name in todo}
     work = partial(_tune_one, source, warm, trials, paths, conditions)
     with (
         disk_troubles(out, "the finished trials are kept"),

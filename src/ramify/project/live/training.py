@@ -11,10 +11,12 @@ from typing import Any
 
 from ramify.concepts import check_template
 from ramify.engine import one_thread
-from ramify.errors import RamifyError
+from ramify.errors import RamifyError, first_line
 from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.cache import Cache
+from ramify.parallel import team
+from ramify.parcels import packed, unpacked
 from ramify.progress import Report
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner
@@ -72,8 +74,20 @@ def _train(store: Store, learner: Learner, templates: list[str] | None, report: 
     names = ReadNames(None, f"not used by {learner.name}")
     if learner.uses_names and learner.get_params(deep=False).get("use_names", True):
         names = read_names(store, templates)
+    if team().size > 1:  # all learn from what this process has read
+        team().agree(packed((learner, features, labels, names.vectors)))
     learner.watch(report).fit(features, labels, names=names.vectors)
     return store.new_model(partial(_write, learner, features, labels, names.said, report))
+
+
+def train_along() -> None:
+    """Train with the first process of a team, which reads the project and writes the model (``ramify.parallel``)."""
+    try:
+        learner, features, labels, names = unpacked(team().agree(None))
+        with one_thread():
+            learner.fit(features, labels, names=names)
+    except RuntimeError as error:
+        raise RamifyError(f"the training of this team has ended before its time: {first_line(error)}") from error
 
 
 def _write(learner: Learner, features: Any, labels: Labels, names: str, report: Report, folder: Path) -> dict[str, Any]:
