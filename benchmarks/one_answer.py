@@ -2,7 +2,8 @@
 
 1 000 x 50 features, 20 labels, 40 items known. Every coarse concept is relevant everywhere: nothing is deduced, and
 all choose among the same entries. ALiPy's AUDI chooses an entry, its MMC and modAL an item; scikit-activeml knows one
-label, so it chooses an item by one of the twenty. A loop needs both, choosing and learning; AUDI learns by being trained anew.
+label, so it chooses an item by one of the twenty. A loop needs both, choosing and learning; AUDI
+learns by being trained anew.
 
 Run: python benchmarks/one_answer.py
 """
