@@ -102,9 +102,7 @@ def write(told: dict) -> None:
 
 
 def main(*names: str) -> None:
-    kept = RESULTS / "speed.json"
-    told = json.loads(kept.read_text()) if kept.exists() else {"scripts": {}}
-    failed = []
+    kept, failed = RESULTS / "speed.json", []
     for name in names or SUITE:
         print(f"-- {name}", flush=True)
         start = time.monotonic()
@@ -112,6 +110,7 @@ def main(*names: str) -> None:
         if rows is None:
             failed += [name] if name in SUITE else []
             continue
+        told = json.loads(kept.read_text()) if kept.exists() else {"scripts": {}}
         told["scripts"][name] = {
             "day": datetime.date.today().isoformat(),
             "seconds": time.monotonic() - start,

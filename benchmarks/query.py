@@ -21,7 +21,7 @@ from ramify.strategies import ExpectedGain, LookAhead, Random, Uncertainty
 from ramify.strategies.select import Best
 from ramify.taxonomy import Taxonomy
 
-ITEMS, WIDTH, WARM, ANSWERS, ROUNDS = 20_000, 2048, 80, 1000, 5
+ITEMS, WIDTH, WARM, ANSWERS, ROUNDS = 20_000, 2048, 80, 1000, 3
 PART = 10_000  # items that the coarse stage is trained on: how well it is does not change what a query costs
 MEGABYTES = 300  # that a query may take on top of what was there
 COCO = {  # fine concepts of each coarse one, and how often it is relevant
