@@ -1,6 +1,6 @@
 """How CPU time grows: its exponent in items, concepts and answers.
 
-One of the three is doubled three times while the others stay: 2 000 items of 64 features, 80 fine concepts under 10,
+One of the three is doubled three times while the others stay: 4 000 items of 64 features, 80 fine concepts under 10,
 three relevant coarse concepts an item, 100 items answered. An exponent of 1 means twice the time for twice as much.
 
 Run: python benchmarks/growth.py
@@ -19,10 +19,10 @@ from ramify.strategies import ExpectedGain, LookAhead
 from ramify.taxonomy import Taxonomy
 
 WIDTH, CHILDREN, RELEVANT, ROUNDS, ASKED = 64, 8, 3, 3, 100
-TIMES = 16  # as many items for deduction, which is so quick that calling it would be what is measured
-USUAL = {"items": 2_000, "concepts": 80, "answered": 100}
+TIMES = 10  # as many items for deduction, which is so quick that calling it would be what is measured
+USUAL = {"items": 4_000, "concepts": 80, "answered": 100}
 SIZES = {
-    "items": (2_000, 4_000, 8_000, 16_000),
+    "items": (4_000, 8_000, 16_000, 32_000),
     "concepts": (80, 160, 320, 640),
     "answered": (100, 200, 400, 800),
 }
@@ -55,7 +55,7 @@ class Case:
 
     @cached_property
     def refine(self) -> Refine:
-        return Refine(steps=20, random_state=0).fit(self.features, self.labels)
+        return Refine(steps=20, deep_below=0, random_state=0).fit(self.features, self.labels)
 
     @cached_property
     def net(self) -> PseudoLabel:
