@@ -19,7 +19,7 @@ from ramify.strategies import ExpectedGain, LookAhead
 from ramify.taxonomy import Taxonomy
 
 WIDTH, CHILDREN, RELEVANT, ROUNDS, ASKED = 64, 8, 3, 3, 100
-TIMES = 10  # as many items for deduction, which is so quick that calling it would be what is measured
+TIMES = 50  # as many items for deduction, which is so quick that calling it would be what is measured
 USUAL = {"items": 4_000, "concepts": 80, "answered": 100}
 SIZES = {
     "items": (4_000, 8_000, 16_000, 32_000),
