@@ -42,9 +42,10 @@ browser:
 postgres:
 	ls /usr/lib/postgresql/*/bin/initdb || { apt-get update -qq && apt-get install -y -qq postgresql; }
 
+# All of the speed suite, or some scripts of benchmarks/ by name: make bench ONLY="meta_step serve"
 bench: $(READY)
 	.venv/bin/python -m pip install --quiet --editable '.[bench]'
-	for script in labels meta_step epoch refine train query opening serve pictures tables coco; do .venv/bin/python benchmarks/$$script.py || exit 1; done
+	.venv/bin/python benchmarks/bench.py $(ONLY)
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache node_modules

@@ -14,8 +14,9 @@ from ramify.learners import LEARNERS, Refine, coarse_stage, refine
 from ramify.learners.base import Inputs
 from ramify.learners.choice import NAMELESS, Answers
 from ramify.learners.coarse_stage import CoarseStage
-from ramify.learners.factors import LAMBDAS, factors_of
+from ramify.learners.factors import factors_of
 from ramify.learners.ridge import Ridge
+from ramify.learners.rows import LAMBDAS
 from ramify.learners.tree import given_known
 from ramify.learners.warm import answered_items
 from ramify.nets import MLP

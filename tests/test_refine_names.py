@@ -11,9 +11,10 @@ from ramify.data.name_vectors import NameVectors
 from ramify.labels import UNKNOWN, Labels
 from ramify.learners import Refine, load
 from ramify.learners.choice import ALIKE, ALSO_NEAR, NAMELESS, PRIOR, Answers, Model, choose
-from ramify.learners.factors import LAMBDAS, factors_of
+from ramify.learners.factors import factors_of
 from ramify.learners.names import Names
 from ramify.learners.ridge import Ridge
+from ramify.learners.rows import LAMBDAS
 from ramify.metrics import precision_at_k
 from ramify.taxonomy import Taxonomy
 
@@ -125,7 +126,7 @@ def test_predictions_are_the_formula(fitted):
             answers.solutions[solution.number]
             - solution.beta @ answers.of_features[solution.number, list(solution.model.features)]
         )
-        own[:, place] = phi @ ridge.factors.rows[: len(ridge)].T @ alpha + (solution.lam + 0.1) * alpha.sum()
+        own[:, place] = phi @ ridge.factors.features(len(ridge)).T @ alpha + (solution.lam + 0.1) * alpha.sum()
     _, given = learner._both_stages(x.float())
     assert np.allclose(given.numpy(), offsets + shared + own, atol=1e-4)
 

@@ -54,7 +54,7 @@ class MLP(nn.Module):
         """What each layer makes of x: hidden values, and the logits."""
         found = [x]
         for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
-            found.append(layer(drop(found[-1])).relu())
+            found.append(layer(drop(found[-1])).relu_())
         return [*found[1:], self.layers[-1](self.drops[-1](found[-1]))]
 
     def forward(self, x: Tensor) -> Tensor:

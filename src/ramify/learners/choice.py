@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.learners.factors import LAMBDAS
 from ramify.learners.ridge import Ridge
+from ramify.learners.rows import LAMBDAS
 
 Floats = NDArray[np.float64]
 

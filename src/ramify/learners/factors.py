@@ -7,42 +7,54 @@ features, the inverse of M = lambda I + F' O F, features x features, with F the 
 
 for a new row f with k = F f. One more answer, or one less, changes M by one outer product. Both are kept for every
 lambda of a grid.
+
+Rows are only ever added (``rows``), so that siblings share them. An answer that is taken back leaves its row where it
+is, marked as gone: M loses one outer product, and of A = L L' the inverse of the part that is left is
+
+    L'^-1 (I - W (W'W)^-1 W') L^-1,      W = L^-1 of the unit vectors of the rows that are gone.
+
+So it costs what it cost to give. When many rows are gone, those that are left are kept anew.
 """
 
+from bisect import bisect_left, insort
+from collections.abc import Sequence
 from copy import copy
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, cholesky
-from scipy.linalg.lapack import dtrtri, dtrtrs
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dtrtri
 
-Floats: TypeAlias = NDArray[np.float64]
+from ramify.learners.rows import BIASES, LAMBDAS, Floats, Kept, Rows, Triangle
 
-LAMBDAS = np.array([0.03, 0.1, 0.3, 1, 3, 10, 100])
-BIASES = LAMBDAS + 0.1  # the prior variance of b for each lambda, in units of a weight's
 AFRESH = 500  # answers after which the inverses are computed again: rounding must not add up
+GONE = 32  # rows that may be gone before the others are kept anew
 
 
 class Factors(Protocol):
     """A of an ordered list of slots (items). Siblings that were answered for the same items share one."""
 
-    slots: list[int]
-    weights: Floats
-    """Of the answers; there may be room for more."""
-    rows: Floats
-    """Phi; there may be room for more."""
     renewed: bool
     """Whether what is kept was just computed afresh."""
+
+    def slots(self, n: int) -> NDArray[np.intp]:
+        """The first n."""
+
+    def weights(self, n: int) -> Floats:
+        """Of their answers."""
+
+    def features(self, n: int) -> Floats:
+        """Phi: their rows."""
+
+    def along(self, n: int, alphas: Floats) -> Floats:
+        """alphas Phi, of some alphas (right-hand sides x answers)."""
 
     def solve(self, number: int, n: int, right: Floats) -> Floats:
         """A^-1 right (right-hand sides x answers), of the first n slots and one lambda."""
 
     def diagonal(self, number: int, n: int) -> Floats:
         """Of A^-1."""
-
-    def columns(self, n: int, place: int) -> Floats:
-        """The column of A^-1 at a place, for every lambda."""
 
     def explained(self, number: int, n: int, features: Floats) -> Floats:
         """k' A^-1 k for new items: what the answers explain of their variance."""
@@ -53,142 +65,127 @@ class Factors(Protocol):
     def newest(self, n: int) -> tuple[Floats, Floats, Floats]:
         """Of the row behind the first n, for every lambda: k, A^-1 k, and its variance given those before it."""
 
-    def without(self, n: int, place: int) -> "Factors":
-        """The first n without one of them."""
+    def without(self, n: int, place: int) -> tuple["Factors", Floats]:
+        """The first n without one of them, and its column of A^-1 for every lambda."""
 
 
-def factors_of(slots: list[int], weights: Floats, rows: Floats) -> Factors:
+def factors_of(slots: Sequence[int] | NDArray[np.intp], weights: Floats, rows: Floats) -> Factors:
     """Of some slots, from their features and the weights of their answers."""
     return Many(slots, weights, rows) if len(slots) > rows.shape[1] else Few(slots, weights, rows)
 
 
-class Few:
+class Few(Kept):
     """As many answers as features at most. Who has fewer answers than others uses the first rows of theirs."""
 
     renewed = False
+    rows: Triangle
 
-    def __init__(self, slots: list[int], weights: Floats, rows: Floats) -> None:
-        self.slots = slots
+    def __init__(self, slots: Sequence[int] | NDArray[np.intp], weights: Floats, rows: Floats) -> None:
+        super().__init__(Triangle(slots, weights, rows))
+        self.units = np.zeros((len(LAMBDAS), 0, 0))  # W', with a row for each that is gone
         self.found: tuple[Floats, Floats, Floats] | None = None
-        n = len(slots)
-        room = n + n // 4 + 8
-        self.weights, self.rows = np.ones(room), np.zeros((room, rows.shape[1]))
-        self.weights[:n] = weights
-        self.gram = np.zeros((room, room))
-        self.lower = np.zeros((len(LAMBDAS), room, room))
-        self.rows[:n] = rows
-        self.gram[:n, :n] = rows @ rows.T
-        self.factorise(0)
 
     def solve(self, number: int, n: int, right: Floats) -> Floats:
         """A^-1 right."""
-        lower = self.lower[number, :n, :n]
-        solution: Floats = solve(lower, solve(lower, right.T), transposed=True).T
+        half = self.rows.solve(number, self.spread(n, right).T)
+        solution: Floats = self.rows.solve(number, self.projected(number, half), transposed=True).T[:, self.left(n)]
         return solution
 
     def diagonal(self, number: int, n: int) -> Floats:
         """Of A^-1."""
-        diagonal: Floats = np.square(dtrtri(self.lower[number, :n, :n], lower=1)[0]).sum(axis=0) if n else np.zeros(0)
+        if not n:
+            return np.zeros(0)
+        span = self.span(n)
+        halves = dtrtri(self.rows.lower[number, :span, :span], lower=1)[0]
+        diagonal: Floats = np.square(self.projected(number, halves)).sum(axis=0)[self.left(n)]
         return diagonal
-
-    def columns(self, n: int, place: int) -> Floats:
-        """Of A^-1, for every lambda."""
-        unit = np.eye(1, n, place)
-        return np.concatenate([self.solve(number, n, unit) for number in range(len(LAMBDAS))])
 
     def explained(self, number: int, n: int, features: Floats) -> Floats:
         """k' A^-1 k."""
-        across = solve(self.lower[number, :n, :n], self.rows[:n] @ features.T + BIASES[number])
-        explained: Floats = np.square(across).sum(axis=0)
+        half = self.rows.solve(number, self.rows.features[: self.span(n)] @ features.T + BIASES[number])
+        explained: Floats = np.square(self.projected(number, half)).sum(axis=0)
         return explained
 
     def with_row(self, n: int, slot: int, weight: float, features: Floats) -> Factors:
         """With one more slot; siblings that are in step share it."""
         if n >= len(features):
-            return Many(self.slots[:n], self.weights[:n], self.rows[:n]).with_row(n, slot, weight, features)
-        if len(self.slots) == n:
-            self.append(slot, weight, features)
+            return Many(self.slots(n), self.weights(n), self.features(n)).with_row(n, slot, weight, features)
+        newest = n == self.end - len(self.gone)
+        if newest and self.end == self.rows.count:
+            self.rows.append(slot, weight, features)
+        place = self.end if newest else self.span(n + 1) - 1
+        if (self.rows.slots[place], self.rows.weights[place]) == (slot, weight):
+            self.end += newest
             return self
-        if (self.slots[n], self.weights[n]) == (slot, weight):
-            return self
-        other = self.first(n)
-        other.append(slot, weight, features)
-        return other
+        return Few(self.slots(n), self.weights(n), self.features(n)).with_row(n, slot, weight, features)
 
     def newest(self, n: int) -> tuple[Floats, Floats, Floats]:
         """k, A^-1 k, and the variance."""
         if self.found is None or self.found[0].shape[1] != n:  # siblings ask for the same
-            u = [solve(lower[:n, :n], lower[n, :n], transposed=True) for lower in self.lower]
-            self.found = self.gram[n, :n] + BIASES[:, None], np.stack(u), self.lower[:, n, n] ** 2
+            place, left = self.span(n + 1) - 1, self.left(n)
+            us, rest = [], []
+            for number, lower in enumerate(self.rows.lower):
+                across = lower[place, :place]
+                half = self.projected(number, across)
+                us.append(self.rows.solve(number, half, transposed=True)[left])
+                rest.append(lower[place, place] ** 2 + across @ across - half @ half)
+            k = (self.rows.features[:place] @ self.rows.features[place])[left]
+            self.found = k + BIASES[:, None], np.stack(us), np.array(rest)
         return self.found
 
-    def without(self, n: int, place: int) -> Factors:
-        """Without one of them; what comes before it need not be computed again."""
-        fewer = self.first(n)
-        del fewer.slots[place]
-        fewer.rows[place : n - 1], fewer.weights[place : n - 1] = self.rows[place + 1 : n], self.weights[place + 1 : n]
-        keep = [*range(place), *range(place + 1, n)]
-        fewer.gram[: n - 1, : n - 1] = self.gram[np.ix_(keep, keep)]
-        fewer.factorise(place)
-        return fewer
+    def without(self, n: int, place: int) -> tuple[Factors, Floats]:
+        """Without one of them: its row is marked as gone."""
+        span, left = self.span(n), self.left(n)
+        at = int(np.arange(span)[left][place])
+        halves, columns = np.zeros((len(LAMBDAS), span)), []
+        for number, half in enumerate(halves):
+            half[:] = self.rows.solve(number, np.eye(1, span, at)[0])
+            columns.append(self.rows.solve(number, self.projected(number, half), transposed=True)[left])
+        fewer = copy(self)
+        fewer.end, fewer.found, fewer.gone = span, None, self.gone[: span - n]
+        fewer.units = np.insert(self.upto(span), bisect_left(fewer.gone, at), halves, axis=1)
+        insort(fewer.gone, at)
+        if len(fewer.gone) > GONE:
+            n -= 1
+            fewer = Few(fewer.slots(n), fewer.weights(n), fewer.features(n))
+        return fewer, np.stack(columns)
 
-    def factorise(self, first: int) -> None:
-        """The factors from some row on; those before it stand."""
-        n = len(self.slots)
-        if first == n:
-            return
-        noise = 1 / self.weights[first:n]
-        for lower, lam, bias in zip(self.lower, LAMBDAS, BIASES, strict=True):
-            if first:
-                across = self.gram[first:n, :first] + bias
-                lower[first:n, :first] = solve(lower[:first, :first], across.T).T
-            corner = self.gram[first:n, first:n] + bias + lam * np.diag(noise)
-            before = lower[first:n, :first]
-            lower[first:n, first:n] = cholesky(corner - before @ before.T, lower=True, check_finite=False)
+    def projected(self, number: int, half: Floats) -> Floats:
+        """(I - W (W'W)^-1 W') half: without the rows that are gone."""
+        units = self.upto(len(half))[number]
+        if not len(units):
+            return half
+        projected: Floats = half - units.T @ np.linalg.solve(units @ units.T, units @ half)
+        return projected
 
-    def append(self, slot: int, weight: float, features: Floats) -> None:
-        """One more slot, in place."""
-        n = len(self.slots)
-        if n == len(self.gram):
-            room = n + n // 4 + 8
-            for name in ("gram", "lower"):
-                old = getattr(self, name)
-                new = np.zeros((*old.shape[:-2], room, room))
-                new[..., :n, :n] = old[..., :n, :n]
-                setattr(self, name, new)
-            self.rows = np.concatenate([self.rows, np.zeros((room - n, self.rows.shape[1]))])
-            self.weights = np.concatenate([self.weights, np.ones(room - n)])
-        self.rows[n], self.weights[n] = features, weight
-        row = self.rows[: n + 1] @ features
-        self.gram[n, : n + 1] = self.gram[: n + 1, n] = row
-        for lower, lam, bias in zip(self.lower, LAMBDAS, BIASES, strict=True):
-            across = solve(lower[:n, :n], row[:n] + bias)
-            lower[n, :n] = across
-            lower[n, n] = np.sqrt(row[n] + bias + lam / weight - across @ across)
-        self.slots.append(slot)
-
-    def first(self, n: int) -> "Few":
-        """A copy of the first n rows, to be continued differently."""
-        other = copy(self)
-        other.slots, other.found = self.slots[:n], None
-        for name in ("weights", "rows", "gram", "lower"):
-            setattr(other, name, getattr(self, name).copy())
-        return other
+    def upto(self, span: int) -> Floats:
+        """W', of so many rows."""
+        known = self.units.shape[2]
+        if self.gone and known < span:
+            more = np.zeros((len(LAMBDAS), len(self.gone), span))
+            more[..., :known] = self.units
+            for new, lower in zip(more, self.rows.lower, strict=True):
+                for row in range(known, span):
+                    new[:, row] = -new[:, :row] @ lower[row, :row] / lower[row, row]
+            self.units = more
+        count = bisect_left(self.gone, span)
+        return self.units[:, :count, :span] if count else np.zeros((len(LAMBDAS), 0, span))
 
 
-class Many:
+class Many(Kept):
     """More answers than features. It never changes: siblings that go on differently part."""
 
-    def __init__(self, slots: list[int], weights: Floats, rows: Floats) -> None:
-        self.slots, self.weights, self.rows = slots, weights, rows
+    def __init__(self, slots: Sequence[int] | NDArray[np.intp], weights: Floats, rows: Floats) -> None:
+        super().__init__(Rows(slots, weights, rows))
         self.changes, self.renewed = 0, False
         self.found: tuple[Floats, Floats, Floats] | None = None
         self._invert()
 
     def _invert(self) -> None:
-        n, width = len(self.slots), self.rows.shape[1]
-        rows = np.concatenate([self.rows[:n], np.ones((n, 1))], axis=1)
-        moments = rows.T @ (self.weights[:n, None] * rows)
+        n = self.end - len(self.gone)
+        width = self.rows.features.shape[1]
+        rows = np.concatenate([self.features(n), np.ones((n, 1))], axis=1)
+        moments = rows.T @ (self.weights(n)[:, None] * rows)
         self.inverse = np.empty((len(LAMBDAS), width + 1, width + 1))
         for number, lam in enumerate(LAMBDAS):
             scale = self._f(number, np.ones(width), 1.0)
@@ -197,24 +194,18 @@ class Many:
 
     def solve(self, number: int, n: int, right: Floats) -> Floats:
         """A^-1 right."""
-        weighted = right * self.weights[:n]
-        across = self._f(number, weighted @ self.rows[:n], weighted.sum(axis=1)) @ self.inverse[number]
-        solution: Floats = (weighted - self._at(number, n, across.T).T * self.weights[:n]) / LAMBDAS[number]
+        weights = self.weights(n)
+        weighted = right * weights
+        across = self._f(number, self.along(n, weighted), weighted.sum(axis=1)) @ self.inverse[number]
+        at = across[:, :-1] @ self.rows.features[: self.end].T + (np.sqrt(BIASES[number]) * across[:, -1])[:, None]
+        solution: Floats = (weighted - at[:, self.left(n)] * weights) / LAMBDAS[number]
         return solution
 
     def diagonal(self, number: int, n: int) -> Floats:
         """Of A^-1."""
-        weights = self.weights[:n]
-        diagonal: Floats = (weights - weights**2 * self._form(number, self.rows[:n])) / LAMBDAS[number]
+        weights, form = self.weights(n), self._form(number, self.rows.features[: self.end])
+        diagonal: Floats = (weights - weights**2 * form[self.left(n)]) / LAMBDAS[number]
         return diagonal
-
-    def columns(self, n: int, place: int) -> Floats:
-        """Of A^-1, for every lambda."""
-        along, _ = self._along(self.rows[place])
-        columns: Floats = -self.weights[place] * self.weights[:n] * self._at_rows(n, along)
-        columns[:, place] += self.weights[place]
-        columns /= LAMBDAS[:, None]
-        return columns
 
     def explained(self, number: int, n: int, features: Floats) -> Floats:
         """k' A^-1 k."""
@@ -225,15 +216,13 @@ class Many:
     def with_row(self, n: int, slot: int, weight: float, features: Floats) -> Factors:
         """With one more slot."""
         along, form = self._along(features)
-        k = self.rows[:n] @ features + BIASES[:, None]
+        k, at = self._at_rows(n, features, along)
         more = self.changed(along * np.sqrt(weight / (1 + weight * form))[:, None], -1)
-        more.found = k, self.weights[:n] * self._at_rows(n, along), LAMBDAS * (1 / weight + form)
-        more.slots = [*self.slots[:n], slot]
-        if n == len(self.weights) or self.weights[n]:  # no room, or a sibling has used it
-            room = np.zeros(n // 4 + 8)
-            more.weights = np.concatenate([self.weights[:n], room])
-            more.rows = np.concatenate([self.rows[:n], np.zeros((len(room), len(features)))])
-        more.rows[n], more.weights[n] = features, weight
+        more.found = k + BIASES[:, None], self.weights(n) * at, LAMBDAS * (1 / weight + form)
+        if self.end < self.rows.count:  # a sibling has gone on
+            more.rows, more.end, more.gone = Rows(self.slots(n), self.weights(n), self.features(n)), n, []
+        more.rows.append(slot, weight, features)
+        more.end += 1
         more.refresh()
         return more
 
@@ -242,18 +231,24 @@ class Many:
         assert self.found is not None
         return self.found
 
-    def without(self, n: int, place: int) -> Factors:
-        """Without one of them."""
-        if n - 1 <= self.rows.shape[1] // 2:  # not at once: an answer taken back is often given again
-            keep = [*range(place), *range(place + 1, n)]
-            return Few([self.slots[other] for other in keep], self.weights[keep], self.rows[keep])
-        weight = self.weights[place]
-        along, form = self._along(self.rows[place])
+    def without(self, n: int, place: int) -> tuple[Factors, Floats]:
+        """Without one of them: its row is marked as gone."""
+        at = int(np.arange(self.end)[self.left(n)][place])
+        weight = self.rows.weights[at]
+        along, form = self._along(self.rows.features[at])
+        columns: Floats = -weight * self.weights(n) * self._at_rows(n, self.rows.features[at], along)[1]
+        columns[:, place] += weight
+        columns /= LAMBDAS[:, None]
         fewer = self.changed(along * np.sqrt(weight / (1 - weight * form))[:, None], 1)
-        fewer.slots = [*self.slots[:place], *self.slots[place + 1 : n]]
-        fewer.rows, fewer.weights = (np.delete(part[:n], place, axis=0) for part in (self.rows, self.weights))
+        fewer.gone = self.gone.copy()
+        insort(fewer.gone, at)
+        n -= 1
+        if n <= self.rows.features.shape[1] // 2:  # not at once: an answer taken back is often given again
+            return Few(fewer.slots(n), fewer.weights(n), fewer.features(n)), columns
+        if len(fewer.gone) > max(GONE, n // 8):
+            fewer.rows, fewer.end, fewer.gone = Rows(fewer.slots(n), fewer.weights(n), fewer.features(n)), n, []
         fewer.refresh()
-        return fewer
+        return fewer, columns
 
     def changed(self, along: Floats, sign: int) -> "Many":
         """A copy, its inverses changed by an outer product each."""
@@ -276,10 +271,12 @@ class Many:
         along = np.matmul(self.inverse, f[..., None])[..., 0]
         return along, (along * f).sum(axis=1)
 
-    def _at_rows(self, n: int, along: Floats) -> Floats:
-        """F along, for every lambda."""
-        at: Floats = along[:, :-1] @ self.rows[:n].T + (np.sqrt(BIASES) * along[:, -1])[:, None]
-        return at
+    def _at_rows(self, n: int, features: Floats, along: Floats) -> tuple[Floats, Floats]:
+        """Phi of all rows that are left times a row of features, and F along for every lambda."""
+        both = np.concatenate([features[None], along[:, :-1]]) @ self.rows.features[: self.end].T
+        both[1:] += (np.sqrt(BIASES) * along[:, -1])[:, None]
+        both = both[:, self.left(n)]
+        return both[0], both[1:]
 
     @staticmethod
     def _f(number: int, features: Floats, ones: Floats | float) -> Floats:
@@ -287,22 +284,8 @@ class Many:
         last = np.sqrt(BIASES[number]) * np.asarray(ones)
         return np.concatenate([features, last[..., None]], axis=-1)
 
-    def _at(self, number: int, n: int, along: Floats) -> Floats:
-        """F along."""
-        at: Floats = self.rows[:n] @ along[:-1] + np.sqrt(BIASES[number]) * along[-1]
-        return at
-
     def _form(self, number: int, features: Floats) -> Floats:
         """f' M^-1 f of some rows."""
         f = self._f(number, features, np.ones(len(features)))
         form: Floats = ((f @ self.inverse[number]) * f).sum(axis=1)
         return form
-
-
-def solve(lower: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-    """L^-1 right, or L'^-1 right."""
-    if not len(lower):
-        return right
-    # The factor lies row by row, which LAPACK reads as its transpose: an upper triangle.
-    solution: Floats = dtrtrs(lower.T, right, lower=0, trans=0 if transposed else 1)[0]
-    return solution

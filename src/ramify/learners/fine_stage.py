@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.learners.choice import Answers, Model, choose
-from ramify.learners.factors import BIASES, LAMBDAS, Floats, factors_of
+from ramify.learners.factors import factors_of
 from ramify.learners.forest import Forest
 from ramify.learners.lessons import lessons
 from ramify.learners.names import Names
 from ramify.learners.ridge import Ridge, add, remove
+from ramify.learners.rows import BIASES, LAMBDAS, Floats
 from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
 
@@ -228,8 +229,7 @@ class FineStage:
         for place in self._stale:
             ridge = self.ridges[place]
             alphas = np.concatenate([ridge.solutions[number], ridge.of_ones[number][None]])
-            along = alphas @ ridge.factors.rows[: len(ridge)]
-            self._along[place, :, :-1] = along
+            self._along[place, :, :-1] = ridge.factors.along(len(ridge), alphas)
             self._along[place, :, -1] = BIASES[number] * alphas.sum(axis=1)
         self._stale = set()
         return self._along

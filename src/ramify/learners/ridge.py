@@ -16,7 +16,8 @@ from copy import copy
 
 import numpy as np
 
-from ramify.learners.factors import BIASES, LAMBDAS, Factors, Floats
+from ramify.learners.factors import Factors
+from ramify.learners.rows import BIASES, LAMBDAS, Floats
 
 
 class Ridge:
@@ -47,13 +48,17 @@ class Ridge:
     @property
     def slots(self) -> list[int]:
         """The slots of the items that were answered."""
-        return self.factors.slots[: len(self)]
+        slots: list[int] = self.factors.slots(len(self)).tolist()
+        return slots
+
+    def place(self, slot: int) -> int:
+        """Where the answer about an item stands."""
+        return int(np.flatnonzero(self.factors.slots(len(self)) == slot)[0])
 
     @property
     def weights(self) -> Floats:
         """The weights of the answers."""
-        weights: Floats = self.factors.weights[: len(self)]
-        return weights
+        return self.factors.weights(len(self))
 
     @property
     def values(self) -> Floats:
@@ -64,30 +69,29 @@ class Ridge:
     def revalue(self, slot: int, value: float) -> None:
         """Take another answer for the same item."""
         self.rights = self.rights.copy()
-        self.rights[0, self.slots.index(slot)] = value
+        self.rights[0, self.place(slot)] = value
         self._solve(slice(1))
 
     def _solve(self, which: slice) -> None:
         for number in range(len(LAMBDAS)):
             self.solutions[number, which] = self.factors.solve(number, len(self), self.rights[which])
 
-    def without(self, gone: int, columns: Floats, sibling: "Ridge | None" = None) -> "Ridge":
-        """The same without the answer at a place; ``columns`` are those of A^-1 there, for every lambda."""
+    def without(self, gone: int, factors: Factors, columns: Floats, sibling: "Ridge | None" = None) -> "Ridge":
+        """The same without the answer at a place; ``columns`` are those of A^-1 there, for every lambda.
+
+        ``factors`` are what is left of A, which a sibling that lost the same answer shares.
+        """
         fewer = copy(self)
-        fewer.factors = self.factors.without(len(self), gone) if sibling is None else sibling.factors
-        fewer.rights = np.delete(self.rights, gone, axis=1)
-        if fewer.factors.renewed:
+        fewer.factors, fewer.rights = factors, np.delete(self.rights, gone, axis=1)
+        if factors.renewed:
             fewer.begin(sibling)
             return fewer
-        rest, u = columns[:, gone], np.delete(columns, gone, axis=1)
-        share = self.solutions[:, :, gone] / rest[:, None]
-        fewer.solutions = np.delete(self.solutions, gone, axis=2) - share[..., None] * u[:, None]
+        fewer.solutions = _shortened(self.solutions, gone, columns)
         if sibling is not None:
             fewer.of_ones, fewer.diagonal = sibling.of_ones, sibling.diagonal
         else:
-            share = self.of_ones[:, gone] / rest
-            fewer.of_ones = np.delete(self.of_ones, gone, axis=1) - share[:, None] * u
-            fewer.diagonal = np.delete(self.diagonal, gone, axis=1) - np.square(u) / rest[:, None]
+            fewer.of_ones = _shortened(self.of_ones[:, None], gone, columns)[:, 0]
+            fewer.diagonal = np.delete(self.diagonal - columns**2 / columns[:, gone, None], gone, axis=1)
         return fewer
 
     def variances(self, number: int, features: Floats) -> Floats:
@@ -127,18 +131,18 @@ def add(ridges: Sequence[Ridge], slot: int, weights: Sequence[float], rights: Fl
 
 def remove(ridges: Sequence[Ridge], slot: int) -> list[Ridge]:
     """The same concepts without their answers about one item; concepts that are in step share the work, and stay so."""
-    found: dict[tuple[int, int], tuple[Floats, Ridge]] = {}
+    found: dict[tuple[int, int], tuple[int, Factors, Floats, Ridge]] = {}
     fewer = []
     for ridge in ridges:
-        n, gone = len(ridge), ridge.slots.index(slot)
+        n = len(ridge)
         key = (id(ridge.factors), n)
-        sibling = None
         if key in found:
-            columns, sibling = found[key]
+            fewer.append(ridge.without(*found[key]))
         else:
-            columns = ridge.factors.columns(n, gone)
-        found[key] = columns, ridge.without(gone, columns, sibling)
-        fewer.append(found[key][1])
+            gone = ridge.place(slot)
+            factors, columns = ridge.factors.without(n, gone)
+            fewer.append(ridge.without(gone, factors, columns))
+            found[key] = gone, factors, columns, fewer[-1]
     return fewer
 
 
@@ -150,3 +154,13 @@ def _extended(solutions: Floats, k: Floats, u: Floats, rest: Floats, right: Floa
     extended[..., :-1] += solutions
     extended[..., -1] = last
     return extended
+
+
+def _shortened(solutions: Floats, gone: int, columns: Floats) -> Floats:
+    """Solutions (lambdas x right-hand sides x answers) without an answer; ``columns`` are those of A^-1 there."""
+    share = solutions[..., gone] / columns[:, gone, None]
+    shortened = np.empty((*solutions.shape[:2], solutions.shape[2] - 1))
+    for new, old in ((slice(gone), slice(gone)), (slice(gone, None), slice(gone + 1, None))):
+        np.multiply(share[..., None], -columns[:, None, old], out=shortened[..., new])
+        shortened[..., new] += solutions[..., old]
+    return shortened
