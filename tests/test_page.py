@@ -325,7 +325,7 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
     try:
         page = visit(server, "Wes")
         assert "token" not in page.url
-        assert "".join(page.locator(".choice kbd").all_inner_texts()) == "1234567890cdefhijklopqstvxz"
+        assert "".join(page.locator(".choice kbd").all_inner_texts()) == "1234567890cdehijklopqstvxz"
         page.keyboard.press("z")
         page.keyboard.press("/")
         page.keyboard.type("number 39")

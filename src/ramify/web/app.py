@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from ramify.errors import RamifyError
 from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes as shape
+from ramify.project.live.guidelines import read_guidelines
 from ramify.project.store.troubles import UnavailableError
 from ramify.version import __version__
 from ramify.web.connections import Connection, allow_many
@@ -83,15 +84,16 @@ def create_app(
         responses=REFUSED,
         lifespan=_few_threads,
     )
-    project = shape.Project(project=_identity(service), name=name, version=__version__)
-    app.add_middleware(Guard, token=token, hosts=hosts, project=project.project)
+    identity = _identity(service)
+    app.add_middleware(Guard, token=token, hosts=hosts, project=identity)
     _add_errors(app)
     _add_asking(app, service)
     _add_looking(app, service)
 
     @app.get("/api/project", response_model=shape.Project, summary="What is served")
     def which() -> Response:
-        return Json(project)
+        about = read_guidelines(service.store.folder, name)
+        return Json(shape.Project(project=identity, name=name, version=__version__, **about))
 
     @app.get("/pictures/{item}", response_class=FileResponse, summary="The picture of an item")
     def picture(item: Annotated[shape.ItemNumber, InPath()]) -> Response:

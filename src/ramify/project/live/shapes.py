@@ -433,6 +433,9 @@ class Project(Shape):
     project: str = Field(description="Its identity: send it as X-Ramify-Project to be refused by any other project.")
     name: str
     version: str
+    title: str = Field(description="The first heading of the guidelines, else the name.")
+    about: str = Field(description="Their first paragraph: what the project is for.")
+    guidelines: str = Field(description="The file guidelines.md of the project's folder.")
 
 
 class Refusal(Shape):
