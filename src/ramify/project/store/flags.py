@@ -58,11 +58,12 @@ class Flags:
         """All flags that were not lifted nor undone, oldest first."""
         with self.database.read() as connection, intact("the list of flags"):
             rows: list[tuple[Any, ...]] = [tuple(of_kinds(tuple(row), *KINDS)) for row in connection.execute(STANDING)]
-        concepts: dict[tuple[str, int], list[int]] = {}
-        for key, *_, item, concept in rows:
-            concepts.setdefault((key, item), []).append(concept)
-        first = {(row[0], row[5]): row for row in reversed(rows)}
-        return [Flag(*first[about][:-1], tuple(listed)) for about, listed in concepts.items()]
+        flags: dict[tuple[str, int], Flag] = {}
+        for key, flag, note, annotator, at, item, concept in rows:
+            known = flags.get((key, item))
+            concepts = (*(known.concepts if known else ()), concept)
+            flags[key, item] = Flag(key, flag, note, annotator, at, item, concepts)
+        return list(flags.values())
 
     def lift(self, key: str) -> bool:
         """Let the questions be asked again; says whether there was such a flag."""

@@ -146,7 +146,7 @@ function choices(session, actions) {
         "span",
         { class: "name" },
         h("bdi", { dir: "auto", class: "fold", title: entry.name }, entry.name),
-        next && h("small", { class: "fold" }, "then: ", bdi(next)),
+        next && h("small", { class: "fold" }, "then: ", h("span", { dir: "auto" }, next)),
         entry.description && h("small", { dir: "auto" }, entry.description),
         guessOf(task, entry, guess),
       ),
