@@ -310,7 +310,7 @@ def settled_in_the_browse_view(page):
 
 def test_texts_are_never_markup(visit, server):
     page = visit(server, "Eve <b>l</b>")
-    expect(page.locator("#annotator")).to_have_text("EEve <b>l</b>")
+    expect(page.locator("#annotator .clip")).to_have_text("Eve <b>l</b>")
     expect(page.locator(".choice small").first).to_have_text("<i>purrs</i>")
     page.keyboard.press("b")
     page.locator("input[name=query]").fill("onerror")

@@ -1,11 +1,12 @@
 """Views: what is shown of a project besides questions."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, WORDS
+from ramify.labels import RELEVANT, WORDS, Contradiction
 from ramify.project.limits import LONGEST_PAGE, MOST_ANSWERS
 from ramify.project.live import shapes
 from ramify.project.live.finding import Finding
@@ -105,7 +106,7 @@ class Views:
         known = contents.number_of
         disagreements = [torn for torn in store.disagreements() if torn[1] in known][:LONGEST_PAGE]
         refused = [wrong for wrong in store.refused_coarse() if wrong[1] in known][:LONGEST_PAGE]
-        contradictions = tally.contradictions[:LONGEST_PAGE]
+        contradictions = self._still(tally.contradictions[:LONGEST_PAGE])
         flags = store.standing_flags()[:LONGEST_PAGE]
         items = self.screens.items(
             [item for item, *_ in [*disagreements, *refused]]
@@ -146,6 +147,14 @@ class Views:
                 for flag in flags
             ],
         )
+
+    def _still(self, counted: list[Contradiction]) -> list[Contradiction]:
+        """What still holds of contradictions that were counted a while ago: somebody may just have settled some."""
+        if not counted:
+            return []
+        items = np.unique([torn.item for torn in counted])
+        now = self.state.labels.take(items).contradictions()
+        return [replace(torn, item=int(items[torn.item])) for torn in now]
 
     def _check_item(self, item: int) -> None:
         if not 0 <= item < len(self.state.labels):

@@ -223,6 +223,8 @@ export class Asking {
     shown.setAttribute("role", "region");
     shown.setAttribute("aria-labelledby", "asked");
     byId("question").replaceChildren(modes, shown);
+    const text = shown.querySelector(".media.text.large"); // a long one is scrolled, by keys too
+    if (text && text.scrollHeight > text.clientHeight) text.setAttribute("tabindex", "0");
     byId("question").dataset.ready = session.ready.length;
   }
 

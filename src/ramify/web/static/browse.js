@@ -304,7 +304,7 @@ export class Browsing {
       chosen &&
         h("label", { class: "choose" }, h("input", { type: "checkbox", onchange: choose }), "Choose", [
           " ",
-          h("span", { class: "unseen" }, item.id),
+          h("span", { class: "unseen", dir: "auto" }, item.id),
         ]),
       chosen ? this.chosenEntry(item, chosen) : this.someEntries(entries),
     );

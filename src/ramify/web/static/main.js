@@ -179,8 +179,12 @@ async function start() {
     },
   });
   browsing = new Browsing({ concepts: session.concepts, send, settled });
-  byId("annotator").addEventListener("click", changeName);
-  byId("help").addEventListener("click", openHelp);
+  for (const [name, open] of Object.entries({ annotator: changeName, help: openHelp })) {
+    byId(name).addEventListener("click", (event) => {
+      if (event.detail > 0) byId(name).blur(); // as all buttons do: enter and space stay commands
+      open();
+    });
+  }
   for (const tab of document.querySelectorAll("nav [data-view]")) {
     tab.addEventListener("click", () => visit(tab.dataset.view));
   }

@@ -46,5 +46,5 @@ export function markdown(text) {
     made.push(h(tag, { dir: "auto" }, inline(block.text)));
   }
   close();
-  return h("div", { class: "guidelines" }, made);
+  return h("div", { class: "guidelines", tabindex: 0, role: "region", "aria-label": "Guidelines" }, made);
 }

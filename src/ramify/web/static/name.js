@@ -74,7 +74,8 @@ export function drawName() {
   const { annotator } = session;
   byId("annotator").replaceChildren(
     h("span", { class: "avatar", dir: "auto", "aria-hidden": "true" }, [...annotator][0]?.toUpperCase() ?? "?"),
+    h("span", { class: "unseen" }, "You are "),
     h("span", { class: "clip", dir: "auto" }, annotator),
+    h("span", { class: "unseen" }, ". Change the name."),
   );
-  byId("annotator").setAttribute("aria-label", `You are ${annotator}. Change the name.`);
 }

@@ -95,7 +95,7 @@ export class Reviewing {
   open(item, concepts) {
     const { send, settled } = this;
     const show = () => openItem(item.item, { send, settled, first: concepts, closed: () => this.load() });
-    return button([itemView(item, "past-size"), h("span", { class: "unseen" }, `Open ${item.id}`)], show, {
+    return button([itemView(item, "past-size"), h("span", { class: "unseen" }, "Open ", bdi(item.id))], show, {
       class: "review-open",
     });
   }
