@@ -310,7 +310,7 @@ def settled_in_the_browse_view(page):
 
 def test_texts_are_never_markup(visit, server):
     page = visit(server, "Eve <b>l</b>")
-    expect(page.locator("#annotator")).to_have_text("EEve <b>l</b>")
+    expect(page.locator("#annotator .clip")).to_have_text("Eve <b>l</b>")
     expect(page.locator(".choice small").first).to_have_text("<i>purrs</i>")
     page.keyboard.press("b")
     page.locator("input[name=query]").fill("onerror")
@@ -325,7 +325,7 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
     try:
         page = visit(server, "Wes")
         assert "token" not in page.url
-        assert "".join(page.locator(".choice kbd").all_inner_texts()) == "1234567890cdefhijklopqstvxz"
+        assert "".join(page.locator(".choice kbd").all_inner_texts()) == "1234567890cdehijklopqstvxz"
         page.keyboard.press("z")
         page.keyboard.press("/")
         page.keyboard.type("number 39")
@@ -335,7 +335,7 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
         page.keyboard.press("Enter")
         saved(page)
         yes = [name for _, name, answer in recorded(server, "Wes") if answer == "yes"]
-        assert yes == ["colour number 26", "colour number 39"]
+        assert yes == ["colour number 25", "colour number 39"]
         page.goto(server.link.split("?")[0])  # the cookie is enough from now on
         expect(page.locator(".question .crumbs")).to_be_visible()
     finally:

@@ -207,7 +207,7 @@ def test_the_filter_by_probability_is_there_only_where_it_works(visit, server):
     low, note = page.locator("input[name=low]"), page.locator(".filter-note")
     concept = page.locator("select[name=concept]")
     expect(low).to_be_disabled()
-    expect(note).to_have_text("Choose a fine concept to filter by what the model says of it.")
+    expect(note).to_have_text("Choose a fine concept to filter and sort by its state and by what the model says of it.")
     concept.select_option(label="\u2003dog")
     expect(low).to_be_enabled()
     expect(note).to_be_hidden()
@@ -224,7 +224,7 @@ def test_the_filter_by_probability_is_there_only_where_it_works(visit, server):
     expect(page.locator("#browse .count")).to_have_text("1 to 24 of 30 items")
     assert "low" not in asked[-1]
     page.get_by_role("button", name="Clear").click()
-    expect(note).to_have_text("Choose a fine concept to filter by what the model says of it.")
+    expect(note).to_have_text("Choose a fine concept to filter and sort by its state and by what the model says of it.")
     expect(low).to_have_value("0")
 
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { Away, get, newKey, post, Refused } from "../../src/ramify/web/static/api.js";
+import { Away, get, post, Refused } from "../../src/ramify/web/static/api.js";
 import { session } from "../../src/ramify/web/static/session.js";
+import { newKey } from "../../src/ramify/web/static/unique.js";
 
 const realFetch = globalThis.fetch;
 afterEach(() => {

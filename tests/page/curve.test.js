@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { geometry, learningCurve, SIZE, short, ticks } from "../../src/ramify/web/static/curve.js";
+import { FEWEST, geometry, interval, learningCurve, SIZE, short, ticks } from "../../src/ramify/web/static/curve.js";
 import { useFakeDocument } from "./stand_ins.js";
 
 useFakeDocument();
@@ -109,7 +109,20 @@ test("one point is a dot, several are a line, and a reader hears the last values
 test("without a point a sentence says when there will be one", () => {
   assert.equal(
     learningCurve([]).textContent,
-    "The curve starts when a model has been trained and about ten items are completely known.",
+    "The curve starts when a model has been trained and 30 items are completely known: with fewer, chance would look like a trend.",
   );
   assert.deepEqual([short(9999), short(10000)], ["9999", "10k"]);
+});
+
+test("nothing is a trend below thirty items, and a band says how wide it is", () => {
+  assert.equal(geometry([{ answers: 9, "p@1": 0.5, items: FEWEST - 1 }]), null);
+  const { lines } = geometry([
+    { answers: 100, "p@1": 0.5, items: 30 },
+    { answers: 200, "p@1": 0.6, items: 60 },
+  ]);
+  assert.equal(lines[0].band.length, 4);
+  assert.equal(lines[0].items, 60);
+  const [low, high] = interval(0.5, 30); // statsmodels: proportion_confint(15, 30, method="wilson")
+  near(Math.round(low * 1e4), 3315);
+  near(Math.round(high * 1e4), 6685);
 });

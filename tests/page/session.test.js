@@ -18,10 +18,11 @@ const group = (item, concepts = [11, 12]) => ({
   entries: concepts.map((concept) => ({ item, concept, name: `concept ${concept}` })),
 });
 
-function setUp(storage = new FakeStorage()) {
+function setUp(storage = new FakeStorage(), ofTab = new FakeStorage()) {
   const clock = { ticks: 0, date: 0 };
   const session = new Session({
     store: new LocalStore(() => storage),
+    tabStore: new LocalStore(() => ofTab),
     ticks: () => clock.ticks,
     date: () => clock.date,
   });
@@ -222,4 +223,52 @@ test("another mode or name starts anew, and late questions of the former one can
   session.restart();
   assert.notEqual(session.round, round);
   assert.deepEqual([session.task, session.ready], [null, []]);
+});
+
+test("a pause of more than a minute is no work", () => {
+  const { session, clock } = setUp();
+  session.take([group(1), group(2)]);
+  session.next();
+  const after = (milliseconds) => {
+    clock.ticks += milliseconds;
+    return session.seconds;
+  };
+  assert.equal(after(4000), 4);
+  clock.ticks += 59_000;
+  session.sign();
+  assert.equal(session.seconds, 63);
+  assert.equal(after(61_000), 63);
+  assert.equal(after(2000), 65);
+  session.next();
+  assert.equal(session.seconds, 0);
+});
+
+test("a tab that is loaded again is the same, another one is not, nor a copy of an open one", () => {
+  const ofTab = new FakeStorage();
+  const { session } = setUp(undefined, ofTab);
+  const copy = setUp(undefined, new FakeStorage(Object.fromEntries(ofTab.content))).session;
+  assert.notEqual(copy.tab, session.tab);
+  session.leave();
+  assert.equal(setUp(undefined, ofTab).session.tab, session.tab);
+});
+
+test("a question that was begun stays when the mode changes, and nothing is fetched beside it", () => {
+  const { session } = setUp();
+  session.take([group(1), group(2)]);
+  session.next();
+  session.toggle(session.task.entries[0]);
+  session.mode = GRID;
+  session.restart({ keep: true });
+  assert.equal(session.task.item.item, 1);
+  assert.equal(session.chosen.size, 1);
+  assert.equal(session.leftOver, true);
+  session.next();
+  assert.equal(session.leftOver, false);
+});
+
+test("what is kept to be undone does not grow without end", () => {
+  const { session } = setUp();
+  for (let number = 0; number < 500; number += 1) session.remember({ key: String(number), answers: [] });
+  assert.equal(session.past.length, 50);
+  assert.equal(session.takeBack().key, "499");
 });

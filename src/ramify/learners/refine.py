@@ -292,7 +292,8 @@ class Refine(CoarseLearner):
         states, scores = self._left_out(self.fine_.complete(), coarse_known=False)
         states = states[:, self.taxonomy_.leaves]
         ks = [k for k in (1, 3, 5) if k <= states.shape[1]] if len(states) >= FEWEST else []
-        return {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
+        estimate = {f"p@{k}": precision_at_k(states, scores, k) for k in ks}
+        return {**estimate, "items": len(states)} if estimate else {}
 
     def variance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The posterior variance of every fine concept given its parent; the prior's is 1.1 + lambda."""

@@ -9,8 +9,12 @@ LONGEST_KEY = 200  # characters of a request's key
 NAME = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"  # no control characters, and something to be seen
 MOST_QUESTIONS = 50  # screens that one annotator may hold at once over HTTP
 MOST_ANSWERS = 2000  # entries answered in one request over HTTP
+LONGEST_NOTE = 500  # characters of a flag's note
+LONGEST_SCREEN = 3600.0  # seconds that one screen may have taken
 LONGEST_PAGE = 200  # items or answers on one page of a list
 GRID = 12  # items on one screen of the grid mode
+CANNOT_TELL, BROKEN = "cannot tell", "broken"
+FLAGS = (CANNOT_TELL, BROKEN)  # why somebody skips for good: this question, or all about the item
 MODES = {"group": 1, "single": 1, "grid": GRID}  # how questions are put together, and items on a screen
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from ramify.errors import RamifyError
 from ramify.project.limits import LONGEST_PAGE
 from ramify.project.live import shapes as shape
+from ramify.project.live.guidelines import read_guidelines
 from ramify.project.store.troubles import UnavailableError
 from ramify.version import __version__
 from ramify.web.connections import Connection, allow_many
@@ -83,15 +84,16 @@ def create_app(
         responses=REFUSED,
         lifespan=_few_threads,
     )
-    project = shape.Project(project=_identity(service), name=name, version=__version__)
-    app.add_middleware(Guard, token=token, hosts=hosts, project=project.project)
+    identity = _identity(service)
+    app.add_middleware(Guard, token=token, hosts=hosts, project=identity)
     _add_errors(app)
     _add_asking(app, service)
     _add_looking(app, service)
 
     @app.get("/api/project", response_model=shape.Project, summary="What is served")
     def which() -> Response:
-        return Json(project)
+        about = read_guidelines(service.store.folder, name)
+        return Json(shape.Project(project=identity, name=name, version=__version__, **about))
 
     @app.get("/pictures/{item}", response_class=FileResponse, summary="The picture of an item")
     def picture(item: Annotated[shape.ItemNumber, InPath()]) -> Response:
@@ -138,18 +140,24 @@ def _add_asking(app: FastAPI, service: "Service") -> None:
     @app.post("/api/next", response_model=list[shape.Screen], summary="Next questions")
     def next_questions(wanted: shape.Wanted) -> Response:
         """Questions leased to the annotator for ten minutes, those already held first."""
-        return Json(service.next(wanted.annotator, mode=wanted.mode, count=wanted.count))
+        return Json(service.next(wanted.annotator, mode=wanted.mode, count=wanted.count, tab=wanted.tab))
 
     @app.post("/api/answers", response_model=shape.Saved, summary="Answer")
     def answer(said: shape.Answers) -> Response:
         """Answers are on disk when this returns. The same key sent again changes nothing."""
         answers = [(entry.item, entry.concept, entry.answer) for entry in said.answers]
-        return Json(service.answer(said.key, said.annotator, answers, settles=said.settles))
+        about = said.model_dump(include={"settles", "seconds", "flag", "note"})
+        return Json(service.answer(said.key, said.annotator, answers, **about))
+
+    @app.post("/api/lift", response_model=shape.Lifted, summary="Lift a flag")
+    def lift(wanted: shape.Lift) -> Response:
+        """What was flagged is asked again. Once more, it changes nothing."""
+        return Json(service.lift(wanted.key))
 
     @app.post("/api/undo", response_model=shape.Undone, summary="Undo")
     def undo(wanted: shape.Undo) -> Response:
         """Takes back the annotator's last request that is not undone yet, as often as there is one."""
-        return Json(service.undo(wanted.key, wanted.annotator))
+        return Json(service.undo(wanted.key, wanted.annotator, tab=wanted.tab))
 
     @app.get("/api/history", response_model=list[shape.PastAnswer], summary="Last answers")
     def history(annotator: AnnotatorQuery, limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 10) -> Response:
@@ -174,18 +182,28 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
     def predictions(item: Annotated[shape.ItemNumber, InPath()]) -> Response:
         return Json(service.predictions(item))
 
-    @app.get("/api/browse", response_model=shape.Page, summary="Find items")
-    def browse(
+    def filters(
         concept: Annotated[shape.ConceptId | None, Query()] = None,
         state: shape.WantedState | None = None,
         low: Share = 0.0,
         high: Share = 1.0,
         query: SearchText = "",
+        sort: shape.Sort | None = None,
+    ) -> dict[str, Any]:
+        return {"concept": concept, "state": state, "low": low, "high": high, "query": query, "sort": sort or ""}
+
+    @app.get("/api/browse", response_model=shape.Page, summary="Find items")
+    def browse(
+        wanted: Annotated[dict[str, Any], Depends(filters)],
         offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
         limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 50,
     ) -> Response:
-        page = service.browse(concept=concept, state=state, low=low, high=high, query=query, offset=offset, limit=limit)
-        return Json(page)
+        return Json(service.browse(**wanted, offset=offset, limit=limit))
+
+    @app.get("/api/found", response_model=shape.Found, summary="The numbers of such items")
+    def found(wanted: Annotated[dict[str, Any], Depends(filters)]) -> Response:
+        """As many as can be answered in one request."""
+        return Json(service.found(**wanted))
 
     @app.get("/api/why", response_model=shape.Why, summary="Why an entry is known")
     def why(item: Annotated[shape.ItemNumber, Query()], concept: Annotated[shape.ConceptId, Query()]) -> Response:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from ramify.labels import IRRELEVANT, RELEVANT, WORDS, Contradiction, Source
 from ramify.project.live import shapes
+from ramify.project.live.shown import source_word
 from ramify.project.live.state import State
 from ramify.project.store.items import Contents
 
@@ -45,12 +46,6 @@ def statements(contents: Contents, contradiction: Contradiction) -> list[shapes.
         )
         for path, value, source in contradiction.assertions
     ]
-
-
-def source_word(source: int) -> shapes.Source:
-    """A source as the page names it."""
-    words: tuple[shapes.Source, ...] = ("unknown", "imported", "annotated", "deduced")
-    return words[source]
 
 
 def _deduction(contents: Contents, states: NDArray[np.int8], concept: int) -> shapes.DeductionReason:

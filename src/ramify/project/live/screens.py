@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ramify.labels import RELEVANT
+from ramify.labels import IRRELEVANT, RELEVANT, WORDS
 from ramify.project.limits import GRID
 from ramify.project.live import shapes
-from ramify.project.live.shown import concept_of, item_of
+from ramify.project.live.shown import concept_of, item_of, source_word
 from ramify.project.live.state import State
 from ramify.project.store.items import Contents
 from ramify.project.store.leases import Entry
@@ -73,7 +73,8 @@ class Screens:
             concept=None if coarse else int(contents.id_of[about]),
             path=[] if coarse else taxonomy.path(about).split(" > "),
             description="" if coarse else taxonomy.concepts[about].description,
-            exhaustive=False if coarse else bool(taxonomy.exhaustive[about]),
+            exhaustive=mode == "group" and not coarse and self._one_applies(entries[0][0], about, numbers),
+            above=[] if mode == "grid" else self._above(entries[0][0], int(taxonomy.parents[numbers[0]])),
             entries=[
                 shapes.AskedEntry(item=item, **self._concept(contents, number))
                 for (item, _), number in zip(entries, numbers, strict=True)
@@ -85,6 +86,34 @@ class Screens:
             model=now.model.version,
             until=until,
         )
+
+    def _one_applies(self, item: int, parent: int, asked: Sequence[int]) -> bool:
+        """Whether one of the asked children has to be relevant: not where another one is, or may be."""
+        taxonomy = self.state.labels.taxonomy
+        others = [child for child in taxonomy.children(parent).tolist() if child not in set(asked)]
+        known = not others or bool((self.state.labels.states(item, others) == IRRELEVANT).all())
+        return bool(taxonomy.exhaustive[parent]) and known
+
+    def _above(self, item: int, lowest: int) -> list[shapes.Above]:
+        """What is known of the concepts above the asked ones, the topmost first."""
+        contents, labels = self.state.store.contents, self.state.labels
+        steps = []
+        while lowest >= 0:
+            steps.append(lowest)
+            lowest = int(contents.taxonomy.parents[lowest])
+        if not steps:
+            return []
+        steps.reverse()
+        states, sources = labels.states(item, steps)[0], labels.sources(item, steps)[0]
+        return [
+            shapes.Above(
+                concept=int(contents.id_of[step]),
+                name=contents.taxonomy.names[step],
+                state=WORDS[int(state)],
+                source=source_word(int(source)),
+            )
+            for step, state, source in zip(steps, states, sources, strict=True)
+        ]
 
     def _concept(self, contents: Contents, number: int) -> dict[str, Any]:
         """A concept as the page reads it, made once: it is shown again and again."""

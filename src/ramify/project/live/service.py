@@ -7,7 +7,9 @@ import os.path
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ramify.engine import check
@@ -54,7 +56,8 @@ class Service:
         self.store.database.check_writable()  # at least that a question is out is written
         self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
         self.budget, self.train_every = budget, train_every
-        self._modes: dict[str, str] = {}
+        self._modes: dict[tuple[str, str], str] = {}  # of each annotator, in each of their tabs
+        self._spending = Lock()  # what the budget leaves is handed out once
         self._process: subprocess.Popen[bytes] | None = None
         self.state = State(self.store)
         self.questions = Questions(self.state, self.leases, chosen, engine, report)
@@ -90,37 +93,49 @@ class Service:
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    def next(self, annotator: str, *, mode: str = "group", count: int = 1) -> list[shapes.Screen]:
-        """The next questions: first those that this annotator already holds, then new ones, leased to nobody else."""
+    def next(self, annotator: str, *, mode: str = "group", count: int = 1, tab: str = "") -> list[shapes.Screen]:
+        """The next questions: first those that this tab already holds, then new ones, leased to nobody else."""
         annotator = check_name(annotator)
         if mode not in MODES:
             raise RamifyError(f"the mode is {', '.join(MODES)}, not {mode!r}")
         if not isinstance(count, int) or count < 1:
             raise RamifyError(f"ask for at least 1 question, not {count!r}")
-        held, skipped = self.leases.own(annotator)
-        if self._modes.setdefault(annotator, mode) != mode:  # screens of another mode are given back
-            self._modes[annotator] = mode
+        held, skipped = self.leases.own(annotator, tab)
+        if self._modes.setdefault((annotator, tab), mode) != mode:  # screens of another mode are given back
+            self._modes[annotator, tab] = mode
             self.leases.release(annotator, [(item, concept) for item, concept, _ in held])
             held = []
         screens = self.screens.held(held, mode, count)
         refused = 0
-        while len(screens) < count and refused < REFUSED and not self._used_up():
-            offers = self._offers(annotator, mode, skipped, count - len(screens))
-            if not offers:
-                break
-            granted = self._lease(annotator, mode, offers)
-            until = time.time() + self.leases.seconds
-            screens += [self.screens.screen(mode, entries, until) for entries in granted]
-            refused += not granted
+        with nullcontext() if self.budget is None else self._spending:
+            while len(screens) < count and refused < REFUSED:
+                offers = self._affordable(annotator, mode, skipped, count - len(screens))
+                if not offers:
+                    break
+                granted = self._lease(annotator, mode, offers, tab)
+                until = time.time() + self.leases.seconds
+                screens += [self.screens.screen(mode, entries, until) for entries in granted]
+                refused += not granted
         return screens
 
-    def _lease(self, annotator: str, mode: str, offers: list[list[Entry]]) -> list[list[Entry]]:
+    def _affordable(self, annotator: str, mode: str, skipped: set[Entry], count: int) -> list[list[Entry]]:
+        """Screens that the budget allows, the last one cut to what is left of it; what is out counts as answered."""
+        if self.budget is None:
+            return self._offers(annotator, mode, skipped, count)
+        left = self.budget - self.store.count_answers() - self.leases.out()
+        kept: list[list[Entry]] = []
+        for entries in self._offers(annotator, mode, skipped, count) if left > 0 else []:
+            kept.append(entries[: max(0, left)])
+            left -= len(entries)
+        return [entries for entries in kept if entries]
+
+    def _lease(self, annotator: str, mode: str, offers: list[list[Entry]], tab: str) -> list[list[Entry]]:
         """What of some screens the annotator gets: a group wholly or not at all, of a grid what is free."""
         if mode != "grid":
-            granted = self.leases.lease(annotator, offers)
+            granted = self.leases.lease(annotator, offers, tab=tab)
             return [entries for entries, free in zip(offers, granted, strict=True) if free]
         flat = [entry for entries in offers for entry in entries]
-        free = dict(zip(flat, self.leases.lease(annotator, [[entry] for entry in flat]), strict=True))
+        free = dict(zip(flat, self.leases.lease(annotator, [[entry] for entry in flat], tab=tab), strict=True))
         kept = [[entry for entry in entries if free[entry]] for entries in offers]
         return [entries for entries in kept if entries]
 
@@ -154,17 +169,13 @@ class Service:
         entries = self.questions.take(mode, set())
         return [] if entries is None else self.screens.group(entries, mode)
 
-    def _used_up(self) -> bool:
-        return self.budget is not None and self.store.count_answers() >= self.budget
-
     # -- answering -----------------------------------------------------------------------------------------------------
 
-    def answer(
-        self, key: str, annotator: str, answers: Sequence[tuple[int, int, str]], *, settles: bool = False
-    ) -> shapes.Saved:
+    def answer(self, key: str, annotator: str, answers: Sequence[tuple[int, int, str]], **about: Any) -> shapes.Saved:
         """Keep answers (item, stable concept id, yes, no or skip) on disk, deduce, and let the model learn.
 
-        The same key again changes nothing.
+        ``about`` them: ``settles``, ``seconds``, ``flag`` and ``note``, as ``Answers.record`` has it. The same key
+        again changes nothing.
         """
         annotator = check_name(annotator)
         for item, concept, answer in answers:
@@ -172,13 +183,19 @@ class Service:
         if not answers or not key:
             raise RamifyError("an answer needs a key of its own and at least one entry")
         request = (key, annotator, answers)
-        ((events, new),) = self.store.record_all([request], model=self.state.model.version, settles=settles)
+        ((events, new),) = self.store.record_all([request], model=self.state.model.version, **about)
         if new:
             self.state.note_own(event.seq for event in events)
         deduced = self._apply([(item, concept) for item, concept, _ in answers]) if new else 0
         return shapes.Saved(saved=len(events), deduced=deduced, events=[event.seq for event in events])
 
-    def undo(self, key: str, annotator: str) -> shapes.Undone:
+    def lift(self, key: str) -> shapes.Lifted:
+        """Let what was flagged under a key be asked again."""
+        lifted = self.store.lift_flag(key)
+        self._worth_again_at = 0.0
+        return shapes.Lifted(lifted=lifted)
+
+    def undo(self, key: str, annotator: str, *, tab: str = "") -> shapes.Undone:
         """Take back the annotator's last screen; it is theirs to answer again."""
         annotator = check_name(annotator)
         before = self.store.last_event()
@@ -189,7 +206,7 @@ class Service:
             self.state.note_own(event.seq for event in events)
             self._apply(entries)
             again = [entry for entry in entries if self._is_open(entry)]
-            if again and all(self.leases.lease(annotator, [[entry] for entry in again])):
+            if again and all(self.leases.lease(annotator, [[entry] for entry in again], tab=tab)):
                 mode = "grid" if len({item for item, _ in again}) > 1 else "group"
                 screen = self.screens.screen(mode, again, time.time() + self.leases.seconds)
         said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
@@ -257,6 +274,10 @@ class Service:
     def browse(self, **filters: Any) -> shapes.Page:
         """Items by what is known or predicted of a concept, and by their id or text."""
         return self.views.browse(**filters)
+
+    def found(self, **filters: Any) -> shapes.Found:
+        """The numbers of such items, to do something with all of them."""
+        return self.views.found(**filters)
 
     def why(self, item: int, concept: int) -> shapes.Why:
         """The state of one entry, and the reasons for it."""

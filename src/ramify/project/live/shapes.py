@@ -1,11 +1,11 @@
 """The shapes of what is asked of a served project and of what it returns: the same in Python and over HTTP."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ramify.labels.words import Answer, State
-from ramify.project.limits import LONGEST_NAME, MOST_ANSWERS, MOST_QUESTIONS, NAME
+from ramify.project.limits import LONGEST_NAME, LONGEST_NOTE, LONGEST_SCREEN, MOST_ANSWERS, MOST_QUESTIONS, NAME
 
 ItemNumber = Annotated[int, Field(ge=0, lt=2**53, description="The number of an item, from 0 on.")]
 ConceptId = Annotated[int, Field(ge=0, lt=2**53, description="The stable id of a concept: see /api/taxonomy.")]
@@ -19,7 +19,15 @@ Key = Annotated[
     StringConstraints(pattern=r"^[A-Za-z0-9._:-]{8,64}$"),
     Field(description="Unique for this request: sent again, it is not counted twice.", examples=["3f1c9b52-7d1e"]),
 ]
+Tab = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9._:-]{0,64}$"),
+    Field(description="Tells two windows of one annotator apart: each gets questions of its own."),
+]
 Mode = Literal["group", "single", "grid"]
+FlagWord = Literal["cannot tell", "broken"]
+Sort = Literal["likely", "unlikely", "unsure", "contradicted"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
 WantedState = Literal["yes", "no", "unknown", "disputed"]
 Source = Literal["unknown", "imported", "annotated", "deduced"]
 Rule = Literal["parent-irrelevant", "child-relevant", "no-child", "last-child"]
@@ -46,6 +54,7 @@ class Wanted(Request):
     annotator: Annotator
     mode: Mode = Field("group", description="All open children of one concept for one item, one entry, or 12 items.")
     count: int = Field(1, ge=1, le=MOST_QUESTIONS)
+    tab: Tab = ""
 
 
 class Answered(Request):
@@ -63,6 +72,19 @@ class Answers(Request):
     annotator: Annotator
     answers: list[Answered] = Field(min_length=1, max_length=MOST_ANSWERS)
     settles: bool = Field(False, description="Whether this ends a disagreement: it then counts above all others.")
+    seconds: float | None = Field(
+        None, ge=0, le=LONGEST_SCREEN, description="How long somebody was busy with the screen, without pauses."
+    )
+    flag: FlagWord | None = Field(
+        None, description="Why it is skipped for good: this question, or all about the item. Only with skips."
+    )
+    note: str = Field("", max_length=LONGEST_NOTE, description="What goes with the flag.")
+
+
+class Lift(Request):
+    """Lets what was flagged be asked again."""
+
+    key: Key = Field(description="The key of the request that flagged it.")
 
 
 class Undo(Request):
@@ -70,6 +92,7 @@ class Undo(Request):
 
     key: Key
     annotator: Annotator
+    tab: Tab = ""
 
 
 class Train(Request):
@@ -110,6 +133,15 @@ class Example(Shape):
     item: Item
 
 
+class Above(Shape):
+    """What is known of a concept above the asked ones."""
+
+    concept: int
+    name: str
+    state: State
+    source: Source
+
+
 class Screen(Shape):
     """One question on the screen, of one or more entries."""
 
@@ -121,6 +153,7 @@ class Screen(Shape):
         description="The asked concept; in the group mode the parent of the asked ones, null where these are coarse."
     )
     path: list[str]
+    above: list[Above] = Field(description="What is above the asked ones, the topmost first; not in the grid mode.")
     description: str
     exhaustive: bool = Field(description="Whether one of the entries has to be relevant.")
     entries: list[AskedEntry]
@@ -200,6 +233,13 @@ class Page(Shape):
 
     total: int
     items: list[KnownItem]
+
+
+class Found(Shape):
+    """The numbers of items that were looked for, as many as can be answered at once."""
+
+    total: int
+    items: list[int]
 
 
 class Statement(Shape):
@@ -312,6 +352,9 @@ class Status(Shape):
     answers: int
     budget: int | None
     unknown: int
+    questions: int = Field(description="About how many screens of the group mode are open now.")
+    pace: float | None = Field(description="The seconds that a screen took lately, the median; null before the first.")
+    progress: str = Field(description="How far it is, in words.")
     concepts: list[ConceptCount]
     model: ModelFacts | None
     training: TrainingFacts | None
@@ -321,6 +364,7 @@ class Status(Shape):
     disagreements: int
     contradictions: int
     coarse_wrong: int
+    flagged: int
     problems: list[Problem]
 
 
@@ -349,12 +393,31 @@ class RefusedLabel(Shape):
     annotator: str
 
 
+class Flagged(Shape):
+    """Questions that somebody skipped for good."""
+
+    item: Item
+    key: str = Field(description="What lifts the flag.")
+    flag: FlagWord
+    note: str
+    annotator: str
+    at: float
+    paths: list[str]
+
+
+class Lifted(Shape):
+    """Whether there was a flag to lift."""
+
+    lifted: bool
+
+
 class Review(Shape):
     """What people should look at again."""
 
     disagreements: list[Disagreement]
     contradictions: list[Contradiction]
     coarse_wrong: list[RefusedLabel]
+    flags: list[Flagged]
 
 
 class TrainingStart(Shape):
@@ -370,6 +433,9 @@ class Project(Shape):
     project: str = Field(description="Its identity: send it as X-Ramify-Project to be refused by any other project.")
     name: str
     version: str
+    title: str = Field(description="The first heading of the guidelines, else the name.")
+    about: str = Field(description="Their first paragraph: what the project is for.")
+    guidelines: str = Field(description="The file guidelines.md of the project's folder.")
 
 
 class Refusal(Shape):

@@ -19,3 +19,9 @@ def concept_of(contents: Contents, number: int) -> shapes.NamedConcept:
         path=taxonomy.path(number),
         description=taxonomy.concepts[number].description,
     )
+
+
+def source_word(source: int) -> shapes.Source:
+    """A source as the page names it."""
+    words: tuple[shapes.Source, ...] = ("unknown", "imported", "annotated", "deduced")
+    return words[source]

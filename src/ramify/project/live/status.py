@@ -13,6 +13,8 @@ from ramify.project.live.tally import Tally
 from ramify.project.store.items import Contents
 from ramify.project.store.store import Store
 
+PACED = 100  # screens that say how quick people are
+
 
 def status_of(
     store: Store,
@@ -26,12 +28,16 @@ def status_of(
     contents = store.contents
     taxonomy = contents.taxonomy
     facts, training = store.model_facts(), store.training()
+    unknown = int(tally.unknown[taxonomy.leaves].sum())
     curve = [{**point["estimate"], "answers": point["answers"]} for point in store.curve()]
     return shapes.Status(
         items=contents.items,
         answers=store.count_answers(),
         budget=budget,
-        unknown=int(tally.unknown[taxonomy.leaves].sum()),
+        unknown=unknown,
+        questions=tally.questions,
+        pace=pace(store),
+        progress=progress_sentence(contents.items * len(taxonomy.leaves), unknown),
         concepts=[
             shapes.ConceptCount(
                 **concept_of(contents, n).model_dump(),
@@ -49,6 +55,7 @@ def status_of(
         disagreements=len(store.disagreements()),
         contradictions=len(tally.contradictions),
         coarse_wrong=len(store.refused_coarse()),
+        flagged=len(store.standing_flags()),
         problems=list(problems),
     )
 
@@ -60,6 +67,25 @@ def read_status(store: Store) -> shapes.Status:
         for version, damage in store.damaged_models()
     ]
     return status_of(store, Tally.of(store.labels()), problems=problems)
+
+
+def progress_sentence(entries: int, unknown: int) -> str:
+    """How far it is, in words, for the page and the command line; how good it is belongs here too.
+
+    >>> progress_sentence(400, 116)
+    'Fine labels: 71 % settled.'
+    >>> progress_sentence(0, 0)
+    'There are no items yet.'
+    """
+    if not entries:
+        return "There are no items yet."
+    return f"Fine labels: {math.floor(100 * (1 - unknown / entries))} % settled."
+
+
+def pace(store: Store) -> float | None:
+    """The seconds that a screen takes, the median of the last ones."""
+    seconds = store.answers.seconds(PACED)
+    return round(float(np.median(seconds)), 1) if seconds else None
 
 
 def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:

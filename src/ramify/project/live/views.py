@@ -1,28 +1,28 @@
 """Views: what is shown of a project besides questions."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, STATES, WORDS
-from ramify.project.limits import LONGEST_PAGE
+from ramify.labels import RELEVANT, WORDS, Contradiction
+from ramify.project.limits import LONGEST_PAGE, MOST_ANSWERS
 from ramify.project.live import shapes
-from ramify.project.live.reasons import reasons, source_word, statements
+from ramify.project.live.finding import Finding
+from ramify.project.live.reasons import reasons, statements
 from ramify.project.live.screens import Screens
-from ramify.project.live.shown import item_of
+from ramify.project.live.shown import item_of, source_word
 from ramify.project.live.state import State
 from ramify.project.live.tally import Tally
 from ramify.taxonomy import Index
-
-DISPUTED = "disputed"  # unknown because annotators disagree
-ROWS = 2048  # items that are looked at together
 
 
 class Views:
     """History, single items, browsing, review."""
 
     def __init__(self, state: State, screens: Screens) -> None:
-        self.state, self.screens = state, screens
+        self.state, self.screens, self.finding = state, screens, Finding(state)
 
     def history(self, annotator: str, limit: int) -> list[shapes.PastAnswer]:
         """The annotator's last answers, newest first."""
@@ -78,56 +78,26 @@ class Views:
             for row, item in enumerate(items)
         ]
 
-    def browse(
-        self,
-        *,
-        concept: int | None = None,
-        state: str | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-        query: str = "",
-        offset: int = 0,
-        limit: int = 50,
-    ) -> shapes.Page:
-        """Items by what is known or predicted of a concept, and by their id or text."""
-        store = self.state.store
-        number = self._number(concept) if concept is not None else None
-        if state not in (None, DISPUTED, *STATES):
-            raise RamifyError(f"a state is {', '.join(STATES)} or {DISPUTED}, not {state!r}")
-        if not (0 <= low <= high <= 1 and offset >= 0 and 1 <= limit <= LONGEST_PAGE):
-            raise RamifyError(f"probabilities go from 0 to 1, and a page shows 1 to {LONGEST_PAGE} items")
-        by_probability = low > 0 or high < 1
-        if by_probability and (number is None or number >= len(store.taxonomy.leaves)):
-            raise RamifyError("probabilities are those of a fine concept: choose one, or leave low and high out")
-        items = store.search(query) if query else np.arange(len(self.state.labels))
-        if state == DISPUTED:
-            torn = [item for item, about, _ in store.disagreements() if concept in (None, about)]
-            items = np.intersect1d(items, np.array(torn, np.intp))
-        if number is not None and state in STATES:
-            items = items[self._states(items, number) == STATES[state]]
-        if number is not None and by_probability:
-            items = items[self._between(items, number, low, high)]
+    def browse(self, *, offset: int = 0, limit: int = 50, **filters: Any) -> shapes.Page:
+        """Items by what is known or predicted of a concept, and by their id or text; some of them, see ``find``."""
+        if not (offset >= 0 and 1 <= limit <= LONGEST_PAGE):
+            raise RamifyError(f"a page shows 1 to {LONGEST_PAGE} items")
+        items, number = self.finding.find(**filters)
         page = [int(item) for item in items[offset : offset + limit]]
         shown = self.screens.items(page)
         entries = self._entries(page, None if number is None else np.array([number])) if page else []
         rows = [shapes.KnownItem(item=shown[item], entries=row) for item, row in zip(page, entries, strict=True)]
         return shapes.Page(total=len(items), items=rows)
 
-    def _states(self, items: Index, number: int) -> NDArray[np.int8]:
-        blocks = [self.state.labels.states(items[n : n + ROWS], number)[:, 0] for n in range(0, len(items), ROWS)]
-        return np.concatenate([np.empty(0, np.int8), *blocks])
-
-    def _between(self, items: Index, number: int, low: float, high: float) -> NDArray[np.bool_]:
-        """By the same probabilities that the page shows."""
-        now = self.state.snapshot()
-        blocks = [now.model.opinions(now.labels, items[n : n + ROWS])[:, number] for n in range(0, len(items), ROWS)]
-        p = np.round(np.concatenate([np.empty(0), *blocks]), 4)
-        return np.asarray((p >= low) & (p <= high))
+    def found(self, **filters: Any) -> shapes.Found:
+        """The numbers of all of them, as many as can be answered at once."""
+        items, _ = self.finding.find(**filters)
+        return shapes.Found(total=len(items), items=items[:MOST_ANSWERS].tolist())
 
     def why(self, item: int, concept: int) -> shapes.Why:
         """The state of one entry, and the reasons for it."""
         self._check_item(item)
-        return reasons(self.state, item, self._number(concept))
+        return reasons(self.state, item, self.finding.number(concept))
 
     def review(self, tally: Tally) -> shapes.Review:
         """What somebody should look at: disagreements, contradictions, coarse labels that were called wrong."""
@@ -136,9 +106,12 @@ class Views:
         known = contents.number_of
         disagreements = [torn for torn in store.disagreements() if torn[1] in known][:LONGEST_PAGE]
         refused = [wrong for wrong in store.refused_coarse() if wrong[1] in known][:LONGEST_PAGE]
-        contradictions = tally.contradictions[:LONGEST_PAGE]
+        contradictions = self._still(tally.contradictions[:LONGEST_PAGE])
+        flags = store.standing_flags()[:LONGEST_PAGE]
         items = self.screens.items(
-            [*(item for item, *_ in [*disagreements, *refused]), *(c.item for c in contradictions)]
+            [item for item, *_ in [*disagreements, *refused]]
+            + [torn.item for torn in contradictions]
+            + [flag.item for flag in flags]
         )
 
         def path(concept: int) -> str:
@@ -161,13 +134,28 @@ class Views:
                 shapes.RefusedLabel(item=items[item], concept=concept, path=path(concept), annotator=name)
                 for item, concept, name in refused
             ],
+            flags=[
+                shapes.Flagged(
+                    item=items[flag.item],
+                    key=flag.key,
+                    flag=flag.flag,  # type: ignore[arg-type]  # the database lets no other word in
+                    note=flag.note,
+                    annotator=flag.annotator,
+                    at=flag.at,
+                    paths=[path(concept) for concept in flag.concepts if concept in known],
+                )
+                for flag in flags
+            ],
         )
+
+    def _still(self, counted: list[Contradiction]) -> list[Contradiction]:
+        """What still holds of contradictions that were counted a while ago: somebody may just have settled some."""
+        if not counted:
+            return []
+        items = np.unique([torn.item for torn in counted])
+        now = self.state.labels.take(items).contradictions()
+        return [replace(torn, item=int(items[torn.item])) for torn in now]
 
     def _check_item(self, item: int) -> None:
         if not 0 <= item < len(self.state.labels):
             raise RamifyError(f"there is no item {item}: items are numbered 0 to {len(self.state.labels) - 1}")
-
-    def _number(self, concept: int) -> int:
-        if concept not in self.state.store.number_of:
-            raise RamifyError(f"there is no concept {concept}: see the taxonomy for their ids")
-        return self.state.store.number_of[concept]

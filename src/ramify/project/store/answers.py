@@ -5,15 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, text
 
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.database import chunks, quickly
+from ramify.project.store.flags import check_note
 from ramify.project.store.items import Items, get_number
 from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, concepts, events
+from ramify.project.store.schema import requests as request_table
 from ramify.project.store.troubles import intact, of_kinds
 
 Answered: TypeAlias = tuple[int, int, str]
@@ -24,6 +26,7 @@ Request: TypeAlias = tuple[str, str, Sequence[Answered]]
 PAGE = 10_000  # events read at once
 NEWEST = select(func.coalesce(func.max(events.c.seq), 0))
 ADD = events.insert()
+ADD_REQUEST = request_table.insert()
 GIVEN = ("key", "at", "annotator", "item", "concept", "answer", "undoes", "model", "settles")
 OF_KEY = select(events).where(events.c.key == bindparam("wanted")).order_by(events.c.seq)
 
@@ -55,15 +58,25 @@ class Answers:
         self.items, self.database = items, items.database
 
     def record(
-        self, requests: Iterable[Request], *, model: int | None = None, settles: bool = False
+        self,
+        requests: Iterable[Request],
+        *,
+        model: int | None = None,
+        settles: bool = False,
+        seconds: float | None = None,
+        flag: str | None = None,
+        note: str = "",
     ) -> list[tuple[list[Event], bool]]:
         """Keep the answers of requests, and end the annotators' leases on them: all of it or nothing.
+
+        ``seconds`` is how long the screen took; ``flag`` and ``note`` say why it was skipped: see ``Flags``.
 
         A request that is sent again under the same key changes nothing and returns the first events. Returns the events
         of every request, and whether they are new.
         """
+        about = {"seconds": seconds, "flag": flag, "note": check_note(flag, note)}
         with self.database.write() as connection:
-            return [self._record(connection, *request, model, settles) for request in requests]
+            return [self._record(connection, *request, model, settles, about) for request in requests]
 
     def _record(
         self,
@@ -73,6 +86,7 @@ class Answers:
         answers: Sequence[Answered],
         model: int | None,
         settles: bool,
+        about: dict[str, Any],
     ) -> tuple[list[Event], bool]:
         _check_names(key, annotator)
         known = _of_key(connection, key)
@@ -86,6 +100,10 @@ class Answers:
         self._check_answers(connection, answers)
         common = {"key": key, "at": time.time(), "annotator": annotator, "model": model, "settles": settles}
         _add(connection, common, [{"item": i, "concept": c, "answer": a, "undoes": None} for i, c, a in answers])
+        if about["seconds"] is not None or about["flag"] is not None:
+            if about["flag"] is not None and any(answer != "skip" for *_, answer in answers):
+                raise RamifyError("what is flagged is skipped: a flag goes with no answer yes or no")
+            quickly(connection, ADD_REQUEST, {"key": key, **about}, columns=("key", *about))
         end_leases(connection, annotator, [(item, concept) for item, concept, _ in answers])
         return _of_key(connection, key), True
 
@@ -141,6 +159,23 @@ class Answers:
                 for part in chunks(wanted)
                 for row in connection.execute(select(events).where(events.c.seq.in_(part)).order_by(events.c.seq))
             ]
+
+    def requests(self) -> dict[str, tuple[float | None, str | None, str]]:
+        """What is said of requests as a whole, by their keys: seconds, flag and note."""
+        columns = (request_table.c[name] for name in ("key", "seconds", "flag", "note"))
+        with self.database.read() as connection, intact("the list of requests"):
+            rows = connection.execute(select(*columns)).all()
+            for row in rows:
+                of_kinds(tuple(row), str, float | None, str | None, str)
+            return {key: (seconds, flag, note) for key, seconds, flag, note in rows}
+
+    def seconds(self, count: int) -> list[float]:
+        """How long the last so many screens took whose time is known, the newest first."""
+        newest = select(request_table.c.seconds, func.max(events.c.seq).label("last"))
+        timed = newest.join(events, events.c.key == request_table.c.key).where(request_table.c.seconds.is_not(None))
+        last = timed.group_by(request_table.c.key, request_table.c.seconds).order_by(text("last DESC")).limit(count)
+        with self.database.read() as connection:
+            return [float(seconds) for seconds, _ in connection.execute(last)]
 
     def about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""

@@ -25,7 +25,8 @@ from ramify.project.store.sqlite import is_full
 from ramify.project.store.troubles import intact
 
 NAMES = "names.npz"
-FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK, NAMES)
+GUIDELINES = "guidelines.md"
+FILES = ("features-*.npy", "imported-*.npz", DATABASE, MARK, NAMES, GUIDELINES)
 FOLDERS = ("embedder", "models")
 BLOCK = 1 << 20  # bytes copied at once
 
@@ -57,7 +58,7 @@ def _written(folder: Path, database: Database, path: Path) -> bool:
             files, model = _listed(folder, copy)
         try:
             with whole_file(path) as draft:
-                given = [folder / NAMES] if (folder / NAMES).is_file() else []
+                given = [folder / name for name in (NAMES, GUIDELINES) if (folder / name).is_file()]
                 _write(folder, copy, [*files, *given, *_below(folder / "embedder"), *_below(model)], draft)
                 if model is not None and not model.is_dir():  # it was replaced while it was read
                     raise FileNotFoundError(None, None, str(model))

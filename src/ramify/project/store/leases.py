@@ -14,6 +14,7 @@ from ramify.labels import UNKNOWN
 from ramify.project.store.agreement import Agreement, Opinions, agreed
 from ramify.project.store.consensus import Consensus
 from ramify.project.store.database import among, quickly
+from ramify.project.store.flags import Flagged, flagged
 from ramify.project.store.schema import KNOWN, NOT_UNDONE, events, items, leases, live
 from ramify.taxonomy import Index
 
@@ -39,6 +40,7 @@ def _not_answered_later() -> ColumnElement[bool]:
 # Built once: questions are asked for many times a second.
 OF_ITEMS = among("of_items")
 ANNOTATOR: BindParameter[str | None] = bindparam("who", None)
+TAB: BindParameter[str | None] = bindparam("tab", None)
 NOW: BindParameter[float | None] = bindparam("now", None)
 END_OWN = delete(leases).where(
     leases.c.annotator == ANNOTATOR, leases.c.item == bindparam("of"), leases.c.concept == bindparam("about")
@@ -54,7 +56,7 @@ HOLDING = select(*ENTRY).where(leases.c.item.in_(OF_ITEMS))
 SAID = live(events.c.item, events.c.concept, events.c.annotator, events.c.settles).where(events.c.item.in_(OF_ITEMS))
 HELD = (
     select(leases.c.item, leases.c.concept, leases.c.until)
-    .where(leases.c.annotator == ANNOTATOR, leases.c.until > NOW)
+    .where(leases.c.annotator == ANNOTATOR, leases.c.until > NOW, leases.c.tab.in_([TAB, ""]))
     .order_by(leases.c.until, leases.c.item, leases.c.concept)
 )
 ALL_HELD = select(leases.c.annotator, leases.c.item, leases.c.concept).where(leases.c.until > NOW)
@@ -90,11 +92,11 @@ class Leases:
         self.consensus, self.database = consensus, consensus.database
         self.overlap, self.seconds, self.now = overlap, seconds, now
 
-    def lease(self, annotator: str, groups: Sequence[Sequence[Entry]]) -> list[bool]:
-        """Lease groups of entries to an annotator: a group wholly, or not at all.
+    def lease(self, annotator: str, groups: Sequence[Sequence[Entry]], *, tab: str = "") -> list[bool]:
+        """Lease groups of entries to an annotator, in one of their tabs: a group wholly, or not at all.
 
         A group is refused where this annotator holds or has answered any of its entries, or enough others do or have,
-        or it is settled.
+        or it is settled or flagged.
         """
         wanted = list(dict.fromkeys(item for group in groups for item, _ in group))
         granted: list[bool] = []
@@ -103,9 +105,12 @@ class Leases:
             ours = {number for (number,) in quickly(connection, LOCK, {"of_items": json.dumps(wanted)}).fetchall()}
             quickly(connection, END_EXPIRED, {"now": now})
             who, closed = self._who(connection, wanted)
+            entries, broken = flagged(connection)
+            closed |= entries
             for group in groups:
                 free = bool(group) and all(
                     entry[0] in ours
+                    and entry[0] not in broken
                     and entry not in closed
                     and annotator not in who[entry]
                     and len(who[entry]) < self.overlap
@@ -117,7 +122,8 @@ class Leases:
             until = now + self.seconds
             rows = dict.fromkeys(e for group, free in zip(groups, granted, strict=True) if free for e in group)
             if rows:
-                new = [{"item": i, "concept": c, "annotator": annotator, "until": until} for i, c in rows]
+                common = {"annotator": annotator, "until": until, "tab": tab}
+                new = [{"item": i, "concept": c, **common} for i, c in rows]
                 quickly(connection, LEASE, *new)
         return granted
 
@@ -139,21 +145,35 @@ class Leases:
         with self.database.lend() as connection:
             end_leases(connection, annotator, list(entries))
 
-    def own(self, annotator: str) -> tuple[list[tuple[int, int, float]], set[Entry]]:
-        """The annotator's leases that have not ended (item, concept, until when; the oldest first), and their skips.
+    def own(self, annotator: str, tab: str = "") -> tuple[list[tuple[int, int, float]], set[Entry]]:
+        """The leases of a tab that have not ended (item, concept, until when; the oldest first), and what was skipped.
 
-        What they skipped and have not answered since goes to the back.
+        What the annotator skipped and has not answered since goes to the back.
         """
         with self.database.read() as connection:
-            held = quickly(connection, HELD, {"who": annotator, "now": self.now()}).fetchall()
+            held = quickly(connection, HELD, {"who": annotator, "tab": tab, "now": self.now()}).fetchall()
             skipped = quickly(connection, SKIPPED, {"who": annotator}).fetchall()
         return [(item, concept, until) for item, concept, until in held], {(item, concept) for item, concept in skipped}
 
+    def out(self) -> int:
+        """How many entries are out with somebody."""
+        with self.database.read() as connection:
+            return len(quickly(connection, ALL_HELD, {"now": self.now()}).fetchall())
+
+    def flagged(self) -> Flagged:
+        """What nobody is asked about until a flag is lifted."""
+        with self.database.read() as connection:
+            return flagged(connection)
+
     def taken(self) -> tuple[Index, Index]:
-        """The entries that nobody else may get now: enough hold or have answered them, or one settled them."""
+        """The entries that nobody else may get now: enough hold or answered them, or they are settled or flagged."""
         entries, _ = self._out_or_answered()
         closed = (np.bincount(entries.lines, minlength=len(entries.items)) >= self.overlap) | entries.settled
-        return entries.items[closed], entries.concepts[closed]
+        left_out, broken = self.flagged()
+        concepts = self.consensus.items.contents.id_of.tolist()
+        more = np.array([*left_out, *((item, concept) for item in broken for concept in concepts)], np.intp)
+        items, of = more.reshape(-1, 2).T
+        return np.append(entries.items[closed], items), np.append(entries.concepts[closed], of)
 
     def second_opinions(self, annotator: str, count: int) -> list[Entry]:
         """Entries, the longest waiting first, that others have answered and this annotator may answer as well."""
@@ -164,6 +184,9 @@ class Leases:
         own = entries.opinions.annotators == names.get(annotator, -1)
         closed = entries.settled | (people >= self.overlap)
         closed[entries.lines[own]] = True
+        left_out, broken = self.flagged()
+        pairs = zip(entries.items.tolist(), entries.concepts.tolist(), strict=True)
+        closed |= np.array([pair in left_out or pair[0] in broken for pair in pairs], np.bool_)
         waiting = entries.lines[(entries.opinions.values != UNKNOWN) & ~closed[entries.lines]]
         first = list(dict.fromkeys(waiting.tolist()))[:count]
         return [(int(entries.items[line]), int(entries.concepts[line])) for line in first]

@@ -41,6 +41,17 @@ events = Table(
 )
 """Answers, and answers taken back: rows are only ever added."""
 
+requests = Table(
+    "requests",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("seconds", Float),
+    Column("flag", Text),
+    Column("note", Text),
+    Column("lifted", Float),
+)
+"""What is said of the answers of one request together, where anything is: their events bear the same key."""
+
 leases = Table(
     "leases",
     METADATA,
@@ -48,6 +59,7 @@ leases = Table(
     Column("concept", Integer, primary_key=True),
     Column("annotator", Text, primary_key=True),
     Column("until", Float),
+    Column("tab", Text),
 )
 
 models = Table(

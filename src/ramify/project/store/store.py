@@ -17,6 +17,7 @@ from ramify.project.store import adding
 from ramify.project.store.answers import Answered, Answers, Event, Request
 from ramify.project.store.backup import read_backup, write_backup
 from ramify.project.store.consensus import Consensus
+from ramify.project.store.flags import Flag, Flags
 from ramify.project.store.items import Contents, Item, Items, get, name_concepts, put
 from ramify.project.store.leases import SECONDS, Leases
 from ramify.project.store.models import Models
@@ -59,6 +60,7 @@ class Store:
         self._items = Items(self.folder, self.database)
         self.answers = Answers(self._items)
         self.consensus = Consensus(self._items)
+        self.flags = Flags(self.database)
         self.models = Models(self.folder, self.database)
         self.trainings = Trainings(self.folder, self.database)
 
@@ -222,18 +224,14 @@ class Store:
         key: str,
         annotator: str,
         answers: Sequence[Answered],
-        *,
-        model: int | None = None,
-        settles: bool = False,
+        **about: Any,
     ) -> list[Event]:
         """Keep the answers of one request, all or nothing; the same again changes nothing, see ``Answers.record``."""
-        return self.record_all([(key, annotator, answers)], model=model, settles=settles)[0][0]
+        return self.record_all([(key, annotator, answers)], **about)[0][0]
 
-    def record_all(
-        self, requests: Iterable[Request], *, model: int | None = None, settles: bool = False
-    ) -> list[tuple[list[Event], bool]]:
+    def record_all(self, requests: Iterable[Request], **about: Any) -> list[tuple[list[Event], bool]]:
         """Keep several requests, all of them or none; returns the events of each, and whether they are new."""
-        return self.answers.record(requests, model=model, settles=settles)
+        return self.answers.record(requests, **about)
 
     def undo(self, key: str, annotator: str) -> list[Event]:
         """Take back all answers of the annotator's last request that stands; returns the events that do so."""
@@ -246,6 +244,14 @@ class Store:
     def events_about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""
         return self.answers.about(item, concept)
+
+    def standing_flags(self) -> list[Flag]:
+        """Why some questions are not asked, oldest first."""
+        return self.flags.standing()
+
+    def lift_flag(self, key: str) -> bool:
+        """Let what was flagged under a key be asked again; says whether there was such a flag."""
+        return self.flags.lift(key)
 
     def last_event(self) -> int:
         """The sequence number of the newest event, 0 before the first."""

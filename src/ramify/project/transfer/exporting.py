@@ -38,6 +38,9 @@ EVENT = {
     "settles": "flag",
     "model": "whole",
     "key": "text",
+    "seconds": "number",
+    "flag": "text",
+    "note": "text",
 }
 LIKELIEST = {"id": "text", "concept": "text", "probability": "number", "chosen": "flag"}
 LABEL = {"id": "text", "concept": "text", "state": "text", "source": "text"}
@@ -53,7 +56,7 @@ def export_events(store: Store, path: str | Path, kind: str | None = None, *, sa
     ids, paths = store.all_ids(), _paths(store)
     if not all(0 <= event.item < len(ids) and event.concept in paths for event in events):
         raise RamifyError(f"{store.folder}: there are answers about nothing: restore the project from a backup")
-    undone = {event.undoes for event in events}
+    undone, requests = {event.undoes for event in events}, store.answers.requests()
     with writing(path, EVENT, format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for first in range(0, len(events), ENTRIES):
             part = events[first : first + ENTRIES]
@@ -62,6 +65,8 @@ def export_events(store: Store, path: str | Path, kind: str | None = None, *, sa
             block["id"] = [str(ids[event.item]) for event in part]
             block["concept"] = [paths[event.concept] for event in part]
             block["undone"] = [event.seq in undone for event in part]
+            for place, name in enumerate(("seconds", "flag", "note")):  # of the whole request, on each of its answers
+                block[name] = [requests[event.key][place] if event.key in requests else None for event in part]
             writer.write(block)
     return writer.rows, len(events)
 

@@ -9,13 +9,19 @@ export class Away extends Error {
 
 const PATIENCE = 20000;
 
-export function newKey() {
-  if (globalThis.crypto?.randomUUID) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID is missing where the page is not on https or localhost
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+// Whoever asks, whether the server can be reached is told at the top.
+async function request(path, options) {
+  try {
+    const content = await exchange(path, options);
+    session.reach(null);
+    return content;
+  } catch (error) {
+    session.reach(error instanceof Away ? error : null);
+    throw error;
+  }
 }
 
-async function request(path, options = {}) {
+async function exchange(path, options = {}) {
   const headers = { ...options.headers, ...(session.project && { "X-Ramify-Project": session.project.project }) };
   let response;
   try {

@@ -2,14 +2,20 @@
 
 import { post, Refused } from "./api.js";
 import { announce, button, byId, h, icon } from "./dom.js";
+import { openFlag } from "./flag.js";
 import { CHOICE_KEYS } from "./keys.js";
 import { questionView } from "./question.js";
 import { LOOKING, session, WAITING } from "./session.js";
 import { chosenBy, isSingle, sameEntries, spoken } from "./task.js";
-import { GRID, GROUP, MODES, NO, SKIP, YES } from "./words.js";
+import { GRID, GROUP, MODES, NO, SINGLE, SKIP, YES } from "./words.js";
 
 const IN_HAND = 3; // questions: one shown, the others ready
 const LOOK_AGAIN = 10000;
+const ABOUT = {
+  [GROUP]: "One item, all open choices at once",
+  [SINGLE]: "One item, one choice: yes or no",
+  [GRID]: "Twelve items, one choice: those it applies to",
+};
 const NARROW = 760; // pixels
 
 // What ends a question waits until the question can have been read: by key, mouse or finger.
@@ -34,10 +40,11 @@ export class Asking {
   // Only when everything is saved: else the server would hand out again what is answered but still on its way.
   async refill() {
     const { round, annotator, mode } = session;
-    if (session.fetching || !session.outbox?.empty || session.ready.length + (session.task ? 1 : 0) >= IN_HAND) return;
+    if (session.fetching || session.leftOver || !session.outbox?.empty) return;
+    if (session.ready.length + (session.task ? 1 : 0) >= IN_HAND) return;
     session.fetching = true;
     try {
-      const tasks = await post("/api/next", { annotator, mode, count: IN_HAND });
+      const tasks = await post("/api/next", { annotator, mode, count: IN_HAND, tab: session.tab });
       if (round === session.round && session.outbox.empty) this.take(tasks);
     } catch (error) {
       session.note = error instanceof Refused ? error.message : WAITING;
@@ -62,21 +69,22 @@ export class Asking {
   setMode(mode) {
     if (mode === session.mode) return;
     session.mode = mode;
-    this.restart();
-    announce(`Mode: ${mode}`);
+    const keep = session.chosen.size > 0 && session.touched;
+    this.restart({ keep });
+    announce(keep ? `Mode: ${mode}, from the next question on` : `Mode: ${mode}`);
   }
 
-  restart() {
-    session.restart();
+  restart({ keep = false } = {}) {
+    session.restart({ keep });
     this.draw();
     this.refill();
   }
 
   // -- answering ------------------------------------------------------------------------------------------------------
 
-  answer(answers, said) {
-    const { task, chosen } = session;
-    this.send(answers, { task, chosen });
+  answer(answers, said, about = {}) {
+    const { task, chosen, seconds } = session;
+    this.send(answers, { task, chosen }, false, { seconds, ...about });
     session.note = session.outbox.problem ? WAITING : LOOKING;
     session.next();
     this.appear();
@@ -84,9 +92,9 @@ export class Asking {
   }
 
   // Also used to correct labels elsewhere; those are undone in their turn but bring no question back.
-  send(answers, question = {}, settles = false) {
+  send(answers, question = {}, settles = false, about = {}) {
     const { annotator, outbox } = session;
-    const key = outbox.add("/api/answers", { annotator, answers, settles }, () => {
+    const key = outbox.add("/api/answers", { annotator, answers, settles, ...about }, () => {
       this.saved();
       this.refill();
     });
@@ -96,7 +104,7 @@ export class Asking {
   undo() {
     const last = session.takeBack();
     if (last?.task) this.appear("Undone");
-    session.outbox.add("/api/undo", { annotator: session.annotator }, (result) => {
+    session.outbox.add("/api/undo", { annotator: session.annotator, tab: session.tab }, (result) => {
       this.saved();
       this.undone(last, result);
       this.refill();
@@ -137,6 +145,10 @@ export class Asking {
       if (!parent || task.mode === GRID) return;
       this.answer([{ item: task.item.item, concept: parent.concept, answer: NO }], `${parent.name} is wrong here`);
     }),
+    flag: () => {
+      if (session.task.mode === GRID) return;
+      openFlag((flag, note) => this.answer(session.answers(SKIP), `Flagged: ${flag}`, { flag, note }));
+    },
     back: () => {
       session.doubt = false;
       this.redraw();
@@ -161,6 +173,7 @@ export class Asking {
     if (name === "space") return actions.skip();
     if (name === "w" || (doubt && name === "y")) return actions.wrong();
     if (name === "g") return actions.guess();
+    if (name === "f") return actions.flag();
     if (single && name === "y") return actions.single(YES);
     if (single && name === "n") return actions.single(NO);
     if (!single && name === "enter") return actions.confirm();
@@ -200,6 +213,7 @@ export class Asking {
       MODES.map((mode) =>
         button(mode[0].toUpperCase() + mode.slice(1), () => this.setMode(mode), {
           "aria-pressed": String(mode === session.mode),
+          title: ABOUT[mode],
         }),
       ),
       h("kbd", { title: "next mode" }, "m"),
@@ -209,6 +223,8 @@ export class Asking {
     shown.setAttribute("role", "region");
     shown.setAttribute("aria-labelledby", "asked");
     byId("question").replaceChildren(modes, shown);
+    const text = shown.querySelector(".media.text.large"); // a long one is scrolled, by keys too
+    if (text && text.scrollHeight > text.clientHeight) text.setAttribute("tabindex", "0");
     byId("question").dataset.ready = session.ready.length;
   }
 
@@ -216,19 +232,22 @@ export class Asking {
     const { note, status } = session;
     if (note) return h("div", { class: "card question empty" }, h("p", { class: "soft" }, icon("wait"), " ", note));
     const spent = status?.budget && status.answers >= status.budget;
-    const sentence = spent
-      ? `The budget of ${status.budget} answers is used up.`
-      : "There is nothing left to ask you in this mode.";
+    const known = status?.unknown === 0;
+    let sentence = "There is nothing left to ask you in this mode.";
+    if (spent) sentence = `The budget of ${status.budget} answers is used up.`;
+    else if (known) sentence = "Everything is known: there is nothing left to ask anybody.";
     return h(
       "div",
       { class: "card question empty" },
       h("h1", null, spent ? "Well done." : "All done for now."),
       h("p", null, sentence),
-      h(
-        "p",
-        { class: "soft" },
-        "Questions that others are answering come back if they do not. This page looks again by itself.",
-      ),
+      !spent &&
+        !known &&
+        h(
+          "p",
+          { class: "soft" },
+          "Questions that others are answering come back if they do not. This page looks again by itself.",
+        ),
       h(
         "div",
         { class: "main-actions" },

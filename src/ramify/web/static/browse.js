@@ -1,13 +1,22 @@
 // Browsing: find items by concept, state, probability and text, and correct labels in place.
 
+import { go } from "./address.js";
 import { get } from "./api.js";
 import { announce, bar, bdi, button, byId, entryMark, h, itemView, percent } from "./dom.js";
 import { openItem, whyButton, yesNo } from "./item.js";
-import { DISPUTED, LONGEST_QUERY, STATES, UNKNOWN, YES } from "./words.js";
+import { Selection } from "./selection.js";
+import { DISPUTED, LONGEST_QUERY, MOST_ANSWERS, NO, STATES, UNKNOWN, YES } from "./words.js";
 
 const PAGE = 24;
 const PAUSE = 250; // milliseconds without a change to the filters, after which it is searched
 const SHOWN = 3; // open entries on a card
+const SORTS = [
+  ["", "in their order"],
+  ["likely", "likeliest first"],
+  ["unlikely", "least likely first"],
+  ["unsure", "most unsure first"],
+  ["contradicted", "labels the model doubts"],
+];
 
 const count = (number) => number.toLocaleString("en-GB");
 const lastName = (entry) => entry.path.split(" > ").at(-1);
@@ -18,6 +27,8 @@ export class Browsing {
     this.send = send;
     this.settled = settled;
     this.offset = 0;
+    this.found = { total: 0, items: [] };
+    this.at = -1; // the item that j and k have reached
     this.asked = 0; // how many pages were asked for: a late one is dropped
     this.results = h("div", { class: "results" });
     this.total = h("p", { class: "soft count", role: "status" });
@@ -25,8 +36,20 @@ export class Browsing {
     this.noModel = h("p", { class: "soft filter-note", id: "no-probability" });
     this.probability = this.makeProbability();
     this.form = this.makeForm();
-    byId("browse").replaceChildren(h("h1", { class: "unseen" }, "Browse items"), this.form, this.total, this.results);
-    this.allowProbability();
+    this.selection = new Selection({
+      choosePage: () => this.selection.set(this.found.items.map(({ item }) => item.item)),
+      chooseAll: () => this.chooseAll(),
+      say: (answer) => this.sayAll(answer),
+      changed: () => this.mark(),
+    });
+    byId("browse").replaceChildren(
+      h("h1", { class: "unseen" }, "Browse items"),
+      this.form,
+      this.total,
+      this.selection.bar,
+      this.results,
+    );
+    this.allow();
   }
 
   // -- filters --------------------------------------------------------------------------------------------------------
@@ -41,6 +64,11 @@ export class Browsing {
     return {
       concept: h("select", { name: "concept" }, option("", "any concept"), listed),
       state: h("select", { name: "state" }, option("", "any state"), states, option(DISPUTED, "people disagree")),
+      sort: h(
+        "select",
+        { name: "sort" },
+        SORTS.map(([value, text]) => option(value, text)),
+      ),
       low: share("low", 0),
       high: share("high", 100),
       query: h("input", {
@@ -71,10 +99,9 @@ export class Browsing {
     const changed = () => {
       clearTimeout(waiting);
       this.offset = 0;
-      this.allowProbability();
-      this.load();
+      this.look();
     };
-    const { concept, state, query } = this.fields;
+    const { concept, state, sort, query } = this.fields;
     const label = (text, field, kind = "") => h("label", { class: kind }, h("span", null, text), field);
     const clear = () => {
       form.reset();
@@ -86,6 +113,7 @@ export class Browsing {
       label("Concept", concept),
       label("State", state),
       this.probability,
+      label("Sorted", sort),
       label("Text", query, "grow"),
       button("Clear", clear, { class: "plain" }),
       this.noModel,
@@ -107,9 +135,14 @@ export class Browsing {
     return value === "" ? null : this.concepts.get(Number(value));
   }
 
-  // The model speaks of one fine concept at a time: else the fields could do nothing, and say so.
-  allowProbability() {
+  // A state is that of one concept, and the model speaks of a fine one: fields that could do nothing say so.
+  allow() {
     const { concept } = this;
+    const { state, sort } = this.fields;
+    for (const option of state.options) option.disabled = !concept && STATES.includes(option.value);
+    if (state.selectedOptions[0]?.disabled) state.value = "";
+    sort.disabled = !concept?.fine;
+    if (sort.disabled) sort.value = "";
     this.probability.disabled = !concept?.fine;
     this.noModel.hidden = Boolean(concept?.fine);
     this.noModel.replaceChildren(
@@ -119,7 +152,7 @@ export class Browsing {
             bdi(concept.name),
             "” has finer concepts, and the model speaks of fine ones only: choose one of them to filter by what it says.",
           ]
-        : ["Choose a fine concept to filter by what the model says of it."]),
+        : ["Choose a fine concept to filter and sort by its state and by what the model says of it."]),
     );
   }
 
@@ -127,34 +160,114 @@ export class Browsing {
     this.form.reset();
     this.fields.concept.value = String(concept);
     this.offset = 0;
-    this.allowProbability();
+    this.look();
+  }
+
+  // The filters as they stand in the address; what is as it begins is left out.
+  get filters() {
+    const { fields, offset } = this;
+    const given = Object.entries(fields).filter(([name, { value }]) => value !== { low: "0", high: "100" }[name]);
+    return { ...Object.fromEntries(given.map(([name, { value }]) => [name, value.trim()])), offset: offset || "" };
+  }
+
+  // What an address says.
+  restore(filters) {
+    this.form.reset();
+    for (const [name, field] of Object.entries(this.fields)) if (filters[name]) field.value = filters[name];
+    this.offset = Math.max(0, Number.parseInt(filters.offset, 10) || 0);
+    this.allow();
+    this.load();
+  }
+
+  // Other filters or another page: a step of its own in the address, and nothing chosen.
+  look() {
+    this.allow();
+    go("browse", this.filters);
+    this.selection.set([]);
+    this.at = -1;
     this.load();
   }
 
   // -- results --------------------------------------------------------------------------------------------------------
 
-  async load() {
-    this.asked += 1;
-    const { asked } = this;
-    const { concept, state, low, high, query } = this.fields;
+  // What is looked for, as the server wants it; null where no item can fit.
+  get wanted() {
+    const { concept, state, sort, low, high, query } = this.fields;
     const share = ({ value }, otherwise) => Math.min(1, Math.max(0, (value === "" ? otherwise : Number(value)) / 100));
     const between = this.probability.disabled ? {} : { low: share(low, 0), high: share(high, 100) };
+    if (between.low > between.high) return null;
+    return { concept: concept.value, state: state.value, sort: sort.value, ...between, query: query.value.trim() };
+  }
+
+  async load() {
+    this.asked += 1;
+    const { asked, wanted } = this;
+    if (wanted === null) {
+      this.draw({ total: 0, items: [] });
+      this.total.textContent = "“from” is above “to”: no item can lie between them.";
+      return;
+    }
     try {
-      const page = await get("/api/browse", {
-        concept: concept.value,
-        state: state.value,
-        ...between,
-        query: query.value.trim(),
-        offset: this.offset,
-        limit: PAGE,
-      });
+      const page = await get("/api/browse", { ...wanted, offset: this.offset, limit: PAGE });
       if (asked === this.asked) this.draw(page);
     } catch (error) {
       if (asked === this.asked) this.total.textContent = error.message;
     }
   }
 
+  // -- many at once ---------------------------------------------------------------------------------------------------
+
+  async chooseAll() {
+    const { items, total } = await get("/api/found", this.wanted);
+    this.selection.set(items);
+    if (total > items.length) announce(`The first ${count(MOST_ANSWERS)} of ${count(total)} are chosen.`);
+  }
+
+  // One request for all of them, so that one undo takes all of it back.
+  async sayAll(answer, items = [...this.selection.items]) {
+    const { concept } = this;
+    if (!concept || !items.length) return;
+    const answers = items.map((item) => ({ item, concept: concept.concept, answer }));
+    this.send(answers, this.fields.state.value === DISPUTED);
+    announce(`${concept.name}: ${answer} for ${count(items.length)}`);
+    this.selection.set([]);
+    await this.settled();
+    await this.load();
+  }
+
+  // What a key does here; says whether it does anything.
+  press(name) {
+    const cards = this.results.querySelectorAll(".found");
+    const current = this.found.items[this.at]?.item.item;
+    if (name === "j" || name === "k") {
+      this.at = Math.min(cards.length - 1, Math.max(0, this.at + (name === "j" ? 1 : -1)));
+      cards[this.at]?.querySelector(".found-open").focus();
+      this.mark();
+    } else if (name === "x" && current !== undefined && this.concept) this.selection.toggle(current);
+    else if (name === "y" || name === "n") {
+      const answer = name === "y" ? YES : NO;
+      if (this.selection.items.size) this.sayAll(answer);
+      else if (current !== undefined) this.sayAll(answer, [current]);
+      else return false;
+    } else return false;
+    return true;
+  }
+
+  // Shows what is chosen, and where j and k are, without drawing anything anew.
+  mark() {
+    const { items } = this.selection;
+    for (const [index, card] of [...this.results.querySelectorAll(".found")].entries()) {
+      card.classList.toggle("at", index === this.at);
+      const box = card.querySelector("input[type=checkbox]");
+      if (box) box.checked = items.has(this.found.items[index].item.item);
+    }
+    this.selection.draw(this.found.total, this.concept);
+  }
+
+  // -- drawing --------------------------------------------------------------------------------------------------------
+
   draw({ total, items }) {
+    this.found = { total, items };
     const last = Math.min(total, this.offset + items.length);
     this.total.textContent = total
       ? `${count(this.offset + 1)} to ${count(last)} of ${count(total)} items`
@@ -163,7 +276,7 @@ export class Browsing {
     const turn = (offset, text) => {
       const go = () => {
         this.offset = offset;
-        this.load();
+        this.look();
         scrollTo({ top: 0 });
       };
       return button(text, go, { class: "strong", disabled: offset < 0 || offset >= total });
@@ -172,19 +285,27 @@ export class Browsing {
     const turns = h("div", { class: "turn" }, turn(this.offset - PAGE, "Previous"), turn(this.offset + PAGE, "Next"));
     this.results.replaceChildren(h("div", { class: "cards" }, cards), total > PAGE ? turns : "");
     if (inside >= 0) this.results.querySelectorAll("button")[inside]?.focus({ preventScroll: true });
+    this.at = Math.min(this.at, items.length - 1);
+    this.mark();
   }
 
   card({ item, entries }) {
     const { send, settled, concept } = this;
     const open = () => openItem(item.item, { send, settled, closed: () => this.load() });
     const chosen = concept && entries.find((entry) => entry.concept === concept.concept);
+    const name = h("span", { class: "soft found-id", dir: "auto" }, item.id);
+    const choose = () => this.selection.toggle(item.item);
     return h(
       "article",
       { class: "card found" },
-      button([itemView(item, "found-size"), h("span", { class: "soft found-id", dir: "auto" }, item.id)], open, {
+      button([itemView(item, "found-size"), h("span", { class: "unseen" }, "Open "), name], open, {
         class: "found-open",
-        "aria-label": `Open ${item.id}`,
       }),
+      chosen &&
+        h("label", { class: "choose" }, h("input", { type: "checkbox", onchange: choose }), "Choose", [
+          " ",
+          h("span", { class: "unseen", dir: "auto" }, item.id),
+        ]),
       chosen ? this.chosenEntry(item, chosen) : this.someEntries(entries),
     );
   }

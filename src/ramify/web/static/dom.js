@@ -41,6 +41,7 @@ const PATHS = {
   wrong: "M8 2 14.500 13.500H1.500zM8 6.500v3M8 11.600v.1",
   eye: "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
   undo: "M6 3 2.500 6.500 6 10M2.500 6.500H10a3.500 3.500 0 0 1 0 7H7",
+  flag: "M3.500 14V2.500M3.500 3h8.500l-2 3 2 3H3.500",
   wait: "M8 2a6 6 0 1 0 6 6",
 };
 
@@ -55,7 +56,7 @@ export function icon(name) {
 // Yes, no or unknown as a sign and a word: never by colour alone.
 // What is known of an entry and why, or that people disagree about it.
 export function entryMark({ state, source, disputed }) {
-  const reason = disputed ? "people disagree" : source;
+  const reason = disputed ? "people disagree" : source !== UNKNOWN && source;
   return [
     h("span", { class: `state state-${state}` }, icon(state), state),
     reason && h("span", { class: "soft source" }, reason),
@@ -90,6 +91,18 @@ export function itemView(item, kind = "large") {
   return h("blockquote", { class: `media text ${kind}`, dir: "auto" }, item.text || item.id);
 }
 
+// The picture by itself: as large as the window, and by a click as large as it is.
+export function openPicture(item) {
+  const image = h("img", { src: item.picture, alt: item.text || `Item ${item.id}`, class: "whole" });
+  const larger = button("Actual size", () => {
+    const actual = image.classList.toggle("actual");
+    larger.setAttribute("aria-pressed", String(actual));
+  });
+  larger.setAttribute("aria-pressed", "false");
+  const box = dialog(item.id, larger, h("div", { class: "picture-frame", tabindex: 0 }, image));
+  box.classList.add("picture-dialog");
+}
+
 export function announce(sentence) {
   const live = byId("live");
   live.textContent = "";
@@ -100,7 +113,12 @@ export function announce(sentence) {
 
 export function dialog(title, ...content) {
   const close = button("Close", () => box.close(), { class: "quiet close" }, "esc");
-  const box = h("dialog", { "aria-label": title }, h("header", null, h("h2", null, title), close), content);
+  const box = h(
+    "dialog",
+    { "aria-label": title },
+    h("header", null, h("h2", null, title), close),
+    content.filter(Boolean),
+  );
   box.addEventListener("close", () => box.remove());
   box.addEventListener("click", (event) => {
     if (event.target === box) box.close();
@@ -110,13 +128,18 @@ export function dialog(title, ...content) {
   return box;
 }
 
-export function ago(seconds) {
-  const passed = Math.max(0, Date.now() / 1000 - seconds);
-  if (passed < 60) return "just now";
-  if (passed < 5400) return `${Math.round(passed / 60)} min ago`;
-  if (passed < 129600) return `${Math.round(passed / 3600)} h ago`;
-  return `${Math.round(passed / 86400)} days ago`;
+const passed = (since) => Math.max(0, Date.now() / 1000 - since);
+
+// How long it lasts by now.
+export function span(seconds) {
+  if (seconds < 60) return "less than a minute";
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} days`;
 }
+
+export const ago = (since) => (passed(since) < 60 ? "just now" : `${span(passed(since))} ago`);
+export const lastingSince = (since) => span(passed(since));
 
 // A time that is an estimate, as ramify.progress has it.
 export const lasting = (seconds) => (seconds < 100 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);

@@ -2,6 +2,8 @@
 
 import { dialog, h } from "./dom.js";
 import { HELP } from "./keys.js";
+import { markdown } from "./markdown.js";
+import { session } from "./session.js";
 
 const keyNames = (names) => names.split(" or ").map((name, index) => [index > 0 && " or ", h("kbd", null, name)]);
 
@@ -25,5 +27,16 @@ export function openHelp() {
     h("a", { href: "/docs" }, "HTTP API"),
     ".",
   );
-  dialog("Keys", h("div", { class: "help" }, sections), more);
+  const keys = h("input", { type: "checkbox", id: "single-keys", ...(session.keys && { checked: true }) });
+  keys.addEventListener("change", () => {
+    session.keys = keys.checked;
+  });
+  const { guidelines } = session.project;
+  dialog(
+    "Keys",
+    guidelines && h("details", { open: true }, h("summary", null, "Guidelines"), markdown(guidelines)),
+    h("p", { class: "keys-switch" }, keys, h("label", { for: "single-keys" }, "Single keys are commands")),
+    h("div", { class: "help" }, sections),
+    more,
+  );
 }

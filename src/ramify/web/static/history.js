@@ -5,6 +5,7 @@ import { bdi, button, byId, h, icon, itemView } from "./dom.js";
 import { LONGEST_PAGE, NO, SKIP, UNDO, YES } from "./words.js";
 
 const SHOWN = 10; // requests; in the group and grid modes each is many answers
+let shown = SHOWN;
 
 // The answers of one request belong together: they bear the same time.
 export function requests(answers) {
@@ -36,7 +37,8 @@ export function summary(answers) {
 function card(answers, open) {
   const { sign, before, names, after } = summary(answers);
   const undone = answers.every((answer) => answer.undone);
-  const items = [...new Map(answers.map(({ item }) => [item.item, item])).values()];
+  const asked = answers.toReversed(); // the newest came first; on the screen they stood the other way round
+  const items = [...new Map(asked.map(({ item }) => [item.item, item])).values()];
   const label = [
     h("span", { class: "past-media" }, itemView(items[0], "past-size")),
     h(
@@ -57,17 +59,24 @@ function card(answers, open) {
     class: `past ${undone ? "past-undone" : ""}`,
     title: `${before}${names.join(", ")}${after}: click to change`,
   };
-  const concepts = answers.map(({ concept }) => concept);
+  const concepts = asked.map(({ concept }) => concept);
+  const yes = new Set(answers.filter(({ answer }) => answer === YES).map(({ item }) => item.item));
   return h(
     "li",
     null,
-    button(label, () => open(items, concepts), properties),
+    button(label, () => open(items, concepts, yes), properties),
   );
 }
 
 export async function drawHistory(annotator, open) {
   const answers = await get("/api/history", { annotator, limit: LONGEST_PAGE });
-  const last = requests(answers.filter(({ answer }) => answer !== UNDO)).slice(0, SHOWN);
+  const last = requests(answers.filter(({ answer }) => answer !== UNDO)).slice(0, shown + 1);
+  const more = last.length > shown;
+  last.splice(shown);
+  const showMore = () => {
+    shown += SHOWN;
+    drawHistory(annotator, open);
+  };
   byId("history").replaceChildren(
     ...(last.length
       ? [
@@ -82,6 +91,7 @@ export async function drawHistory(annotator, open) {
             null,
             last.map((request) => card(request, open)),
           ),
+          more ? button("Show more", showMore, { class: "small quiet" }) : "",
         ]
       : []),
   );

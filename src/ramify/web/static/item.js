@@ -1,9 +1,10 @@
 // One item with all its entries: what is known, why, what the model believes; each can be corrected in place.
 
 import { get } from "./api.js";
-import { announce, bar, button, dialog, entryMark, h, itemView, percent } from "./dom.js";
+import { announce, bar, button, dialog, entryMark, h, icon, itemView, percent } from "./dom.js";
+import { openFlag } from "./flag.js";
 import { reasonList } from "./reasons.js";
-import { NO, YES } from "./words.js";
+import { NO, SKIP, UNKNOWN, YES } from "./words.js";
 
 // Yes and no beside an entry; the known one is pressed.
 export function yesNo(state, say, words = ["Yes", "No"]) {
@@ -55,9 +56,15 @@ function row(item, entry, correct) {
 // Opens the dialog; `first` are concepts to list on top (those just answered). `send` posts answers, `settled` awaits them.
 export async function openItem(number, { send, settled, first = [], closed = () => {} }) {
   const table = h("tbody");
+  let unfolded = false; // whether the rest was asked for
   const media = h("div", { class: "dialog-media" });
+  const flags = h("p", { class: "dialog-flags" });
   const titles = ["Concept", "Known", "Model", "Correct it"].map((title) => h("th", { scope: "col" }, title));
-  const box = dialog("Item", media, h("table", { class: "entries" }, h("thead", null, h("tr", null, titles)), table));
+  const box = dialog(
+    "Item",
+    h("div", null, media, flags),
+    h("table", { class: "entries" }, h("thead", null, h("tr", null, titles)), table),
+  );
   box.classList.add("item-dialog");
   box.addEventListener("close", closed);
 
@@ -70,13 +77,38 @@ export async function openItem(number, { send, settled, first = [], closed = () 
       return;
     }
     const place = new Map(first.map((concept, index) => [concept, index - first.length]));
-    const order = ({ concept }) => place.get(concept) ?? 0;
+    const order = ({ concept, disputed }) => place.get(concept) ?? (disputed ? -0.5 : 0);
     const entries = known.entries.toSorted((entry, other) => order(entry) - order(other));
+    const top = unfolded ? entries.length : entries.filter((entry) => order(entry) < 0).length || entries.length;
     media.replaceChildren(itemView(known.item, "dialog-size"));
     box.querySelector("h2").textContent = known.item.id;
     box.querySelector("h2").setAttribute("dir", "auto");
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
-    table.replaceChildren(...entries.flatMap((entry) => row(number, entry, correct)));
+    const rest = entries.length - top;
+    const unfold = () => {
+      unfolded = true;
+      load();
+    };
+    table.replaceChildren(
+      ...entries.slice(0, top).flatMap((entry) => row(number, entry, correct)),
+      rest > 0
+        ? h("tr", null, h("td", { colspan: 4 }, button(`Show the other ${rest}`, unfold, { class: "small" })))
+        : "",
+    );
+    const open = known.entries.filter(({ state }) => state === UNKNOWN);
+    const say = async (flag, note) => {
+      send(
+        open.map(({ concept }) => ({ item: number, concept, answer: SKIP })),
+        false,
+        { flag, note },
+      );
+      announce(`Flagged: ${flag}`);
+      await settled();
+      box.close();
+    };
+    flags.replaceChildren(
+      open.length ? button([icon("flag"), "Flag this item"], () => openFlag(say), { class: "small" }) : "",
+    );
     if (focused > 0) box.querySelectorAll("button")[focused]?.focus();
   }
 

@@ -1,6 +1,8 @@
 // Which key does what. Children get digits, then the letters that no command uses.
 
-export const COMMANDS = "ynwugmabr";
+import { session } from "./session.js";
+
+export const COMMANDS = "ynwugmabrf";
 export const CHOICE_KEYS = [
   ..."1234567890",
   ...[..."abcdefghijklmnopqrstuvwxyz"].filter((letter) => !COMMANDS.includes(letter)),
@@ -16,6 +18,7 @@ export const HELP = [
       ["n", "no (one question at a time)"],
       ["w", "the coarse label itself is wrong here"],
       ["space", "skip: it comes again later, at the back"],
+      ["f", "flag it: you cannot tell, or the item is broken"],
       ["u or backspace", "undo, as often as you like, even after a reload"],
       ["g", "show what the model guesses"],
     ],
@@ -33,6 +36,17 @@ export const HELP = [
       ["esc", "close, or go back to the question"],
     ],
   ],
+  [
+    "Browsing",
+    [
+      ["j", "the next item"],
+      ["k", "the item before"],
+      ["x", "choose or unchoose the item"],
+      ["y", "yes, for the chosen ones or else this item"],
+      ["n", "no, likewise"],
+      ["u", "undo all of that at once"],
+    ],
+  ],
 ];
 
 // The command a key press means, or null where it belongs to a field, a dialog or the browser.
@@ -48,5 +62,6 @@ export function pressed(event) {
   if (event.repeat) return null; // a key held down must not answer the next question
   const names = { Enter: "enter", " ": "space", Backspace: "u", Escape: "esc" };
   const name = names[event.key] ?? event.key.toLowerCase();
+  if (name.length === 1 && !session.keys) return null;
   return name.length === 1 || Object.values(names).includes(name) ? name : null;
 }

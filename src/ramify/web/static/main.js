@@ -1,9 +1,10 @@
 // The page, put together: which view is shown, what a key does, and when what is drawn again.
 
+import { go, read, VIEWS, write } from "./address.js";
 import { get } from "./api.js";
 import { Asking } from "./ask.js";
 import { Browsing } from "./browse.js";
-import { button, byId, dialog, h } from "./dom.js";
+import { button, byId, dialog, h, icon } from "./dom.js";
 import { openHelp } from "./help.js";
 import { drawHistory } from "./history.js";
 import { openItem } from "./item.js";
@@ -14,14 +15,15 @@ import { Outbox } from "./outbox.js";
 import { drawProgress } from "./progress.js";
 import { Reviewing } from "./review.js";
 import { session } from "./session.js";
+import { YES } from "./words.js";
 
-const VIEWS = { a: "ask", b: "browse", r: "review" };
+const KEY_VIEWS = { a: "ask", b: "browse", r: "review" };
 const LOOK = 10000; // between looks at the progress while nothing happens
 const LOOK_AT_TRAINING = 2000;
 const START_AGAIN = 3000;
 
 const asking = new Asking({ saved: () => refresh(150), warn: notice });
-const send = (answers, settles) => asking.send(answers, {}, settles);
+const send = (answers, settles, about) => asking.send(answers, {}, settles, about);
 const settled = () => session.outbox.settled();
 const reviewing = new Reviewing({ send, settled });
 let browsing; // made when the concepts are known
@@ -65,19 +67,20 @@ function drawStatus() {
   drawProblems(status.problems);
   drawProgress(status, session.concepts, {
     browse: (concept) => {
-      show("browse");
+      show("browse", {});
       browsing.choose(concept);
     },
     changed: () => refresh(400),
   });
-  const open = (status.disagreements ?? 0) + (status.contradictions ?? 0) + (status.coarse_wrong ?? 0);
+  const open =
+    (status.disagreements ?? 0) + (status.contradictions ?? 0) + (status.coarse_wrong ?? 0) + (status.flagged ?? 0);
   byId("to-review").hidden = !open;
   byId("to-review").textContent = String(open);
   byId("to-review").title = `${open} to review`;
 }
 
 // Change an answer: the item with those entries on top; of several items, one is chosen first.
-function change(items, answered) {
+function change(items, answered, yes = new Set()) {
   const open = (item) => openItem(item.item, { send, settled, first: [...new Set(answered)], closed: () => refresh() });
   if (items.length === 1) {
     open(items[0]);
@@ -85,9 +88,12 @@ function change(items, answered) {
   }
   const choices = items.map((item) =>
     button(
-      item.picture
-        ? h("img", { src: item.picture, alt: item.id, class: "media found-size" })
-        : h("span", { class: "clip", dir: "auto" }, item.text ?? item.id),
+      [
+        item.picture
+          ? h("img", { src: item.picture, alt: item.id, class: "media found-size" })
+          : h("span", { class: "clip", dir: "auto" }, item.text ?? item.id),
+        yes.has(item.item) && h("span", { class: "mark" }, icon(YES), YES),
+      ],
       () => {
         box.close();
         open(item);
@@ -100,18 +106,31 @@ function change(items, answered) {
 
 // -- views and keys -------------------------------------------------------------------------------------------------
 
-function show(name) {
+// Shows a view; with filters of an address these, else those it had.
+function show(name, filters = null) {
   session.view = name;
-  for (const view of Object.values(VIEWS)) byId(view).hidden = view !== name;
+  for (const view of VIEWS) byId(view).hidden = view !== name;
   for (const tab of document.querySelectorAll("nav [data-view]")) {
     if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
-  if (name === "browse") browsing.load();
+  if (name === "browse" && filters) browsing.restore(filters);
+  else if (name === "browse") browsing.load();
   if (name === "review") reviewing.load();
   if (name === "ask") byId("question").querySelector(".question")?.focus({ preventScroll: true });
   else byId("main").focus({ preventScroll: true });
   scrollTo({ top: 0 });
+}
+
+// A view that somebody chose is a step in the address.
+function visit(name) {
+  go(name, name === "browse" ? browsing.filters : {});
+  show(name);
+}
+
+function followAddress() {
+  const wanted = read(location.hash);
+  if (wanted) show(wanted.view, wanted.filters);
 }
 
 function onKey(event) {
@@ -121,20 +140,20 @@ function onKey(event) {
   const find = view === "browse" ? browsing.fields.query : byId("question").querySelector(".find");
   if (name === "?") openHelp();
   else if (name === "/" && find) find.focus();
-  else if (VIEWS[name]) show(VIEWS[name]);
-  else if (name === "esc" && view !== "ask") show("ask");
+  else if (KEY_VIEWS[name]) visit(KEY_VIEWS[name]);
+  else if (name === "esc" && view !== "ask") visit("ask");
   else if (view === "ask") asking.press(name);
   else if (name === "u") {
     asking.undo();
     settled().then(() => (view === "browse" ? browsing : reviewing).load());
-  } else return;
+  } else if (view !== "browse" || !browsing.press(name)) return;
   event.preventDefault();
 }
 
 // -- start ----------------------------------------------------------------------------------------------------------
 
 async function start() {
-  if (location.search) history.replaceState(null, "", location.pathname); // the token is in a cookie now, not in the address
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now, not in the address
   try {
     const [project, concepts] = await Promise.all([get("/api/project"), get("/api/taxonomy")]);
     session.project = project;
@@ -145,8 +164,9 @@ async function start() {
     return;
   }
   hideNotice();
-  byId("project").textContent = session.project.name;
-  document.title = `${session.project.name} · Ramify`;
+  byId("project").textContent = session.project.title;
+  byId("project").title = session.project.about;
+  document.title = `${session.project.title} · Ramify`;
   if (!session.annotator) await askName();
   drawName();
   session.outbox = new Outbox(session.project.project, {
@@ -159,13 +179,25 @@ async function start() {
     },
   });
   browsing = new Browsing({ concepts: session.concepts, send, settled });
-  byId("annotator").addEventListener("click", changeName);
-  byId("help").addEventListener("click", openHelp);
+  for (const [name, open] of Object.entries({ annotator: changeName, help: openHelp })) {
+    byId(name).addEventListener("click", (event) => {
+      if (event.detail > 0) byId(name).blur(); // as all buttons do: enter and space stay commands
+      open();
+    });
+  }
   for (const tab of document.querySelectorAll("nav [data-view]")) {
-    tab.addEventListener("click", () => show(tab.dataset.view));
+    tab.addEventListener("click", () => visit(tab.dataset.view));
   }
   document.addEventListener("keydown", onKey);
+  for (const sign of ["keydown", "pointerdown", "pointermove", "wheel"]) {
+    document.addEventListener(sign, () => session.sign(), { passive: true });
+  }
+  addEventListener("pagehide", () => session.leave());
+  addEventListener("popstate", followAddress);
+  session.reached = drawSaved;
   asking.draw();
+  if (read(location.hash)) followAddress();
+  else history.replaceState(null, "", write("ask"));
   refresh();
   session.outbox.drain(); // what a former visit left; then questions are asked for
   setInterval(() => {

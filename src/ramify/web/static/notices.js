@@ -38,11 +38,13 @@ export function drawProblems(problems = []) {
 
 // Returns whether everything is saved.
 export function drawSaved() {
-  const { problem, waiting } = session.outbox;
+  const { waiting } = session.outbox;
+  const problem = session.outbox.problem ?? session.away; // nothing may be on its way, and still nothing be saved
   const place = byId("saved");
   const before = place.dataset.state;
   const state = problem ? "retrying" : waiting.length ? "saving" : "saved";
-  const text = { retrying: `Retrying · ${waiting.length} kept here`, saving: "Saving …", saved: "Saved" }[state];
+  const kept = waiting.length ? `Retrying · ${waiting.length} kept here` : "No connection · retrying";
+  const text = { retrying: kept, saving: "Saving …", saved: "Saved" }[state];
   if (text !== place.textContent) {
     place.dataset.state = state;
     place.className = `saved saved-${state}`;

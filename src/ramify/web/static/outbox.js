@@ -1,8 +1,9 @@
 // Answers on their way: kept by the browser until the server has acknowledged them, sent in order, retried for ever.
 // Each carries a key by which the server knows it again, so sending one twice is harmless.
 
-import { Away, newKey, post } from "./api.js";
+import { Away, post } from "./api.js";
 import { LocalStore } from "./storage.js";
+import { newKey } from "./unique.js";
 
 const SHORTEST_WAIT = 400;
 const LONGEST_WAIT = 8000;

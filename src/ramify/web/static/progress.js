@@ -1,11 +1,12 @@
 // How far the project is: what went wrong, budget, model, learning curve, and counts on the taxonomy tree.
 
 import { post } from "./api.js";
-import { learningCurve } from "./curve.js";
-import { ago, announce, bdi, button, byId, h, icon, lasting, percent, svg } from "./dom.js";
+import { FEWEST, learningCurve } from "./curve.js";
+import { ago, announce, bdi, button, byId, h, icon, lasting, lastingSince, percent, svg } from "./dom.js";
 import { NO, YES } from "./words.js";
 
 const MOST_PEOPLE = 20;
+let everybody = false; // whether all people are listed
 
 const number = (value) => value.toLocaleString("en-GB");
 const title = (text, ...more) => h("h2", { class: "small-title" }, text, more);
@@ -18,6 +19,13 @@ function problems(status) {
     h("li", { class: "trouble" }, icon("wrong"), ` ${what} `, h("small", null, ago(at))),
   );
   return h("section", { class: "problem-list" }, title("Problems"), h("ul", null, rows));
+}
+
+// How far it is in words, and how much is left: what is said of quality comes from the server, in the same sentence.
+function left({ progress, questions, pace }) {
+  const minutes = pace === null ? "" : `, about ${lasting(questions * pace)} at the pace of the last ones`;
+  const more = questions ? `About ${number(questions)} questions are open now${minutes}.` : "No question is open now.";
+  return h("section", { class: "left" }, title("Progress"), h("p", { class: "words" }, progress), h("p", null, more));
 }
 
 function answered({ answers, budget, unknown }) {
@@ -52,7 +60,7 @@ function trainingNote(training) {
     return h(
       "div",
       { class: "training" },
-      h("p", null, icon("wait"), ` Training since ${ago(training.since)}${done}; go on answering.`),
+      h("p", null, icon("wait"), ` Training for ${lastingSince(training.since)}${done}; go on answering.`),
       known
         ? h("progress", { max: 1, value: share, "aria-label": `Training: ${doing}, ${percent(share)} done` })
         : null,
@@ -101,7 +109,11 @@ function curve(status) {
     null,
     title("Learning curve", h("span", { class: "soft" }, " leave-one-out estimate")),
     learningCurve(status.curve),
-    gains.length > 0 && h("p", { class: "more-answers" }, "100 more answers would bring about ", listed, "."),
+    status.curve.at(-1)?.items >= FEWEST &&
+      h("p", { class: "soft" }, `From ${number(status.curve.at(-1).items)} completely known items; the band is P@1’s.`),
+    gains.length > 0 &&
+      status.curve.at(-1)?.items >= FEWEST &&
+      h("p", { class: "more-answers" }, "100 more answers would bring about ", listed, "."),
   );
 }
 
@@ -152,21 +164,34 @@ function tree(status, concepts, browse) {
 function people(status) {
   const annotators = status.annotators ?? [];
   if (annotators.length < 2) return null;
-  const row = ({ name, yes, no, agreement }) =>
+  const row = ({ name, yes, no, skip, agreement }) =>
     h(
       "tr",
       null,
       h("th", { scope: "row" }, bdi(name)),
       h("td", null, number(yes + no)),
+      h("td", null, number(skip)),
       h("td", null, percent(agreement) || "–"),
     );
-  const head = h("tr", null, h("th"), h("th", { scope: "col" }, "answers"), h("th", { scope: "col" }, "agreement"));
-  return h(
+  const head = h(
+    "tr",
+    null,
+    ["name", "answers", "skips", "agree"].map((word) => h("th", { scope: "col" }, word)),
+  );
+  const more = annotators.length - MOST_PEOPLE;
+  const showAll = () => {
+    everybody = true;
+    place.replaceWith(people(status));
+  };
+  const listed = everybody ? annotators : annotators.slice(0, MOST_PEOPLE);
+  const place = h(
     "section",
     { class: "people" },
     title("People"),
-    h("table", null, h("thead", null, head), h("tbody", null, annotators.slice(0, MOST_PEOPLE).map(row))),
+    h("table", null, h("thead", null, head), h("tbody", null, listed.map(row))),
+    more > 0 && !everybody && button(`Show ${more} more`, showAll, { class: "small quiet" }),
   );
+  return place;
 }
 
 export function drawProgress(status, concepts, { browse, changed }) {
@@ -175,6 +200,7 @@ export function drawProgress(status, concepts, { browse, changed }) {
   const inside = [...place.querySelectorAll("button, [tabindex]")].indexOf(document.activeElement);
   const parts = [
     problems(status),
+    left(status),
     answered(status),
     model(status, changed),
     curve(status),

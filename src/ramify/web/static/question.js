@@ -1,11 +1,12 @@
 // How a question looks, in its three modes. What happens with it is decided in ask.js.
 
-import { bar, bdi, button, h, icon, itemView, key, percent } from "./dom.js";
+import { bar, bdi, button, h, icon, itemView, key, openPicture, percent } from "./dom.js";
 import { CHOICE_KEYS } from "./keys.js";
-import { entryKey, isSingle, namesAbove, sameEntries } from "./task.js";
+import { entryKey, follows, isSingle, namesAbove, sameEntries } from "./task.js";
 import { GRID, GROUP, NO, SINGLE, SKIP, YES } from "./words.js";
 
 const MANY = CHOICE_KEYS.length;
+const WIDE = 12; // choices that want most of the room
 
 // -- what is asked --------------------------------------------------------------------------------------------------
 
@@ -22,6 +23,21 @@ function crumbs(task) {
     { class: "crumbs", id: "asked" },
     steps.map((step, index) => [index > 0 && arrow(), step]),
   );
+}
+
+// In a deep taxonomy: what is known on the way down, and what an answer leads to.
+function level({ task, concepts }) {
+  const above = task.above ?? [];
+  const lines = [];
+  if (above.length > 1) {
+    const known = above.map(({ name, source }, index) => [index > 0 && ", ", bdi(name), ` (${source})`]);
+    lines.push(h("span", null, "Known so far: ", known, ". "));
+  }
+  if (isSingle(task)) {
+    const next = follows(concepts, task.entries[0].concept);
+    if (next) lines.push(h("span", null, "Yes leads to ", bdi(next), "; no says no to all of them."));
+  }
+  return lines.length > 0 && h("p", { class: "soft level" }, lines);
 }
 
 function hint(task) {
@@ -67,6 +83,20 @@ function thumbnails(task, concept, most) {
   );
 }
 
+// Folded or not, as it was left.
+function folded(session, title, content) {
+  const box = h(
+    "details",
+    { class: "examples", open: session.examples },
+    h("summary", { class: "soft" }, title),
+    content,
+  );
+  box.addEventListener("toggle", () => {
+    session.examples = box.open;
+  });
+  return box;
+}
+
 function exampleStrip(task) {
   const pictures = thumbnails(task, task.entries[0].concept, 3);
   if (!pictures.length) return null;
@@ -78,20 +108,30 @@ function exampleStrip(task) {
   );
 }
 
-function quotes(task) {
+function quotes(session) {
+  const { task } = session;
   const examples = (task.examples ?? []).filter((example) => !example.item.picture);
   if (!examples.length) return null;
   const names = new Map(task.entries.map((entry) => [entry.concept, entry.name]));
   const rows = examples.map(({ concept, item }) =>
     h("li", null, h("strong", null, bdi(names.get(concept) ?? "")), " ", h("q", { dir: "auto" }, item.text ?? item.id)),
   );
-  return h("section", { class: "examples" }, h("h2", { class: "soft" }, "Known examples"), h("ul", null, rows));
+  return folded(session, "Known examples", h("ul", null, rows));
 }
 
 // -- what can be chosen ---------------------------------------------------------------------------------------------
 
-function choices({ task, chosen, guess }, actions) {
-  const list = task.entries.map((entry, index) => {
+// With guesses shown the likeliest comes first; each keeps its key.
+function inOrder({ task, guess }) {
+  const listed = task.entries.map((entry, index) => ({ entry, index }));
+  const share = ({ entry }) => task.guess?.[entryKey(entry)] ?? 0;
+  return guess ? listed.sort((one, other) => share(other) - share(one)) : listed;
+}
+
+function choices(session, actions) {
+  const { task, chosen, guess, concepts } = session;
+  const list = inOrder(session).map(({ entry, index }) => {
+    const next = follows(concepts, entry.concept);
     const isChosen = chosen.has(entryKey(entry));
     const properties = {
       class: "choice",
@@ -105,7 +145,8 @@ function choices({ task, chosen, guess }, actions) {
       h(
         "span",
         { class: "name" },
-        bdi(entry.name),
+        h("bdi", { dir: "auto", class: "fold", title: entry.name }, entry.name),
+        next && h("small", { class: "fold" }, "then: ", h("span", { dir: "auto" }, next)),
         entry.description && h("small", { dir: "auto" }, entry.description),
         guessOf(task, entry, guess),
       ),
@@ -159,7 +200,6 @@ function tiles({ task, chosen, guess }, actions) {
     return button(label, () => actions.toggle(entry), {
       class: "tile",
       "aria-pressed": String(isChosen),
-      "aria-label": `${CHOICE_KEYS[index]}: ${item.text || item.id}`,
     });
   });
   return h("div", { class: "tiles", role: "group", "aria-labelledby": "asked" }, list);
@@ -179,12 +219,16 @@ function actionsBar({ task, chosen, guess, said }, parent, actions) {
         button([icon(NO), "No"], () => actions.single(NO), { class: "strong", ...was(NO) }, "n"),
       ]
     : [button(confirm, actions.confirm, { class: "primary wide" }, "enter")];
+  const imported = task.above?.at(-1)?.source === "imported";
   const wrong =
     parent &&
     button(
       [icon("wrong"), h("span", { class: "clip" }, "Not “", bdi(parent.name), "”")],
       actions.wrong,
-      { class: "plain", title: `The label “${parent.name}” itself is wrong here` },
+      {
+        class: "plain",
+        title: imported ? `The label “${parent.name}” itself is wrong here` : `“${parent.name}” does not apply here`,
+      },
       "w",
     );
   return h(
@@ -196,6 +240,7 @@ function actionsBar({ task, chosen, guess, said }, parent, actions) {
       { class: "side-actions" },
       button([icon(SKIP), "Skip"], actions.skip, { class: "plain", ...was(SKIP) }, "space"),
       wrong,
+      task.mode !== GRID && button([icon("flag"), "Flag"], actions.flag, { class: "plain" }, "f"),
       button([icon("undo"), "Undo"], actions.undo, { class: "plain" }, "u"),
       button(
         [icon("eye"), guess ? "Hide guess" : "Guess"],
@@ -208,7 +253,8 @@ function actionsBar({ task, chosen, guess, said }, parent, actions) {
 }
 
 // With none chosen where one has to apply, the label above must be wrong: ask, instead of saving a contradiction.
-function doubtBar(parent, actions) {
+function doubtBar({ task }, parent, actions) {
+  const imported = task.above?.at(-1)?.source === "imported";
   const name = () => ["“", bdi(parent.name), "”"];
   return h(
     "div",
@@ -216,14 +262,18 @@ function doubtBar(parent, actions) {
     h("p", null, h("strong", null, "None of these? "), [
       "Every ",
       name(),
-      " is one of them. Is the label ",
-      name(),
-      " wrong here?",
+      " is one of them. ",
+      imported ? ["Is the label ", name(), " wrong here?"] : ["Does ", name(), " not apply here?"],
     ]),
     h(
       "div",
       { class: "main-actions" },
-      button([icon("wrong"), h("span", null, "Yes, ", name(), " is wrong")], actions.wrong, { class: "primary" }, "w"),
+      button(
+        [icon("wrong"), h("span", null, "Yes, ", name(), imported ? " is wrong" : " does not apply")],
+        actions.wrong,
+        { class: "primary" },
+        "w",
+      ),
       button("No, look again", actions.back, { class: "strong" }, "esc"),
     ),
   );
@@ -236,10 +286,11 @@ export function questionView(session, actions) {
   const head = [
     crumbs(task),
     task.description && h("p", { class: "description", dir: "auto" }, task.description),
+    level(session),
     takenBack(session),
     hint(task),
   ];
-  const foot = doubt && parent ? doubtBar(parent, actions) : actionsBar(session, parent, actions);
+  const foot = doubt && parent ? doubtBar(session, parent, actions) : actionsBar(session, parent, actions);
   if (task.mode === GRID) {
     return h(
       "div",
@@ -249,7 +300,7 @@ export function questionView(session, actions) {
         { class: "question-body" },
         h("div", { class: "grid-head" }, h("div", null, head), exampleStrip(task)),
         tiles(session, actions),
-        quotes(task),
+        quotes(session),
       ),
       foot,
     );
@@ -260,15 +311,21 @@ export function questionView(session, actions) {
     { class: `card question ${isSingle(task) ? SINGLE : GROUP}` },
     h(
       "div",
-      { class: `question-body ${task.item.picture ? "with-picture" : "with-text"}` },
+      {
+        class: `question-body ${task.item.picture ? "with-picture" : "with-text"} ${
+          task.entries.length > WIDE ? "with-many" : ""
+        }`,
+      },
       h(
         "div",
         { class: "media-side" },
-        itemView(task.item),
+        task.item.picture
+          ? button(itemView(task.item), () => openPicture(task.item), { class: "zoom", title: "Look closer" })
+          : itemView(task.item),
         h("p", { class: "soft item-id", dir: "auto" }, task.item.id),
       ),
       h("div", { class: "ask-side" }, head, ask),
-      quotes(task),
+      quotes(session),
     ),
     foot,
   );

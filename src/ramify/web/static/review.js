@@ -1,9 +1,10 @@
 // What people should look at again: annotators who disagree, assertions that contradict each other, coarse labels called wrong.
 
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { announce, bdi, button, byId, h, itemView } from "./dom.js";
 import { openItem, yesNo } from "./item.js";
 import { statements } from "./reasons.js";
+import { CANNOT_TELL } from "./words.js";
 
 export class Reviewing {
   constructor({ send, settled }) {
@@ -15,7 +16,9 @@ export class Reviewing {
     const place = byId("review");
     let review;
     try {
+      const held = [...place.querySelectorAll("button")].indexOf(document.activeElement);
       review = await get("/api/review");
+      this.focusAt = held;
     } catch (error) {
       place.replaceChildren(h("p", { class: "card" }, error.message));
       return;
@@ -36,7 +39,41 @@ export class Reviewing {
         "Somebody said that the imported label does not fit. Confirm it, or say that the label is right.",
         review.coarse_wrong.map((label) => this.coarse(label)),
       ),
+      this.list(
+        "Flags",
+        "Nobody is asked about these until the flag is lifted.",
+        review.flags.map((flag) => this.flag(flag)),
+      ),
     );
+    // What had the focus is settled and gone: it goes to what stands in its place, or to the end.
+    if (this.focusAt < 0) return;
+    const buttons = [...place.querySelectorAll("button")];
+    (buttons[this.focusAt] ?? buttons.at(-1) ?? byId("main")).focus({ preventScroll: true });
+  }
+
+  flag({ item, key, flag, note, annotator, paths }) {
+    const lift = async () => {
+      await post("/api/lift", { key });
+      announce("It will be asked again.");
+      await this.load();
+    };
+    return [
+      this.open(item, []),
+      h(
+        "div",
+        null,
+        h("strong", null, flag),
+        h("span", { class: "soft" }, " ", bdi(item.id), " · ", bdi(annotator)),
+        note && h("p", { dir: "auto" }, note),
+        flag === CANNOT_TELL &&
+          h(
+            "p",
+            { class: "soft" },
+            paths.map((path, index) => [index > 0 && ", ", bdi(path)]),
+          ),
+      ),
+      button("Ask again", lift, { class: "small" }),
+    ];
   }
 
   list(title, explanation, rows) {
@@ -58,17 +95,19 @@ export class Reviewing {
   open(item, concepts) {
     const { send, settled } = this;
     const show = () => openItem(item.item, { send, settled, first: concepts, closed: () => this.load() });
-    return button(itemView(item, "past-size"), show, { class: "review-open", "aria-label": `Open ${item.id}` });
+    return button([itemView(item, "past-size"), h("span", { class: "unseen" }, "Open ", bdi(item.id))], show, {
+      class: "review-open",
+    });
   }
 
-  settle({ item, concept, path }, words) {
+  settle({ item, concept, path }, words, state = null) {
     const say = async (answer) => {
       this.send([{ item: item.item, concept, answer }], true);
       announce(`${path}: settled as ${answer}`);
       await this.settled();
       await this.load();
     };
-    return yesNo(null, say, words);
+    return yesNo(state, say, words);
   }
 
   row(entry, said, words) {
@@ -98,7 +137,20 @@ export class Reviewing {
     const concepts = said.map(({ concept }) => concept);
     return [
       this.open(item, concepts),
-      h("div", null, h("span", { class: "soft" }, bdi(item.id)), h("p", null, statements(said))),
+      h(
+        "div",
+        null,
+        h("span", { class: "soft" }, bdi(item.id)),
+        h("p", null, statements(said)),
+        said.map((statement) =>
+          h(
+            "p",
+            { class: "settle-line" },
+            bdi(statement.path),
+            this.settle({ item, concept: statement.concept, path: statement.path }, ["Yes", "No"], statement.value),
+          ),
+        ),
+      ),
     ];
   }
 

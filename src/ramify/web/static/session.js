@@ -2,11 +2,17 @@
 
 import { LocalStore } from "./storage.js";
 import { chosenBy, entryKey, sameEntries } from "./task.js";
-import { GROUP, MODES, NO, YES } from "./words.js";
+import { newKey } from "./unique.js";
+import { GROUP, LONGEST_SCREEN, MODES, NO, YES } from "./words.js";
 
 const NAME = "ramify:annotator";
 const MODE = "ramify:mode";
 const LEASE = 9 * 60 * 1000; // milliseconds; the server's is ten minutes
+const KEYS = "ramify:keys";
+const EXAMPLES = "ramify:examples";
+const TAB = "ramify:tab";
+const MOST_PAST = 50; // requests kept with their questions; the server knows the older ones
+const PAUSE = 60 * 1000; // milliseconds without a sign of life: a pause, which is no work
 const UNREAD = 250; // milliseconds in which nobody can have read a question
 
 export const LOOKING = "Looking for the next question …";
@@ -16,8 +22,16 @@ export class Session {
   #annotator;
   #mode;
 
-  constructor({ store = new LocalStore(), ticks = () => performance.now(), date = () => Date.now() } = {}) {
+  constructor({
+    store = new LocalStore(),
+    tabStore = new LocalStore(() => sessionStorage),
+    ticks = () => performance.now(),
+    date = () => Date.now(),
+  } = {}) {
     this.store = store;
+    this.tabStore = tabStore;
+    this.tab = tabStore.get(TAB) ?? newKey(); // tells two windows of one name apart
+    tabStore.delete(TAB); // a tab that is made as a copy of this one gets a name of its own
     this.ticks = ticks; // never set back, for moments on the screen
     this.date = date; // goes on while the machine sleeps, for leases
 
@@ -26,6 +40,8 @@ export class Session {
     this.status = null; // the newest
     this.outbox = null; // what is on its way to the server
     this.view = "ask";
+    this.away = null; // why the server cannot be reached
+    this.reached = () => {}; // called when that changes
 
     this.#annotator = store.get(NAME) ?? "";
     this.#mode = MODES.find((mode) => mode === store.get(MODE)) ?? GROUP;
@@ -56,6 +72,34 @@ export class Session {
     this.store.set(MODE, mode);
   }
 
+  // Whether single keys are commands: who dictates or types by accident may want none.
+  get keys() {
+    return this.store.get(KEYS) !== "off";
+  }
+
+  set keys(on) {
+    this.store.set(KEYS, on ? "on" : "off");
+  }
+
+  get examples() {
+    return this.store.get(EXAMPLES) !== "closed";
+  }
+
+  set examples(open) {
+    this.store.set(EXAMPLES, open ? "open" : "closed");
+  }
+
+  // Before the page goes: whoever reloads it is the same tab.
+  leave() {
+    this.tabStore.set(TAB, this.tab);
+  }
+
+  reach(error) {
+    const changed = Boolean(error) !== Boolean(this.away);
+    this.away = error;
+    if (changed) this.reached();
+  }
+
   get nextMode() {
     return MODES[(MODES.indexOf(this.mode) + 1) % MODES.length];
   }
@@ -70,6 +114,22 @@ export class Session {
     this.guess = false; // whether the model's guess is shown
     this.doubt = false; // whether none was chosen where one has to apply
     this.since = this.ticks();
+    this.busy = 0; // milliseconds of work on this question
+    this.lastSign = this.since;
+  }
+
+  // Somebody is there: a key, the mouse. What lies between two signs is work, unless it is long.
+  sign() {
+    const now = this.ticks();
+    const passed = now - this.lastSign;
+    if (passed < PAUSE) this.busy += passed;
+    this.lastSign = now;
+  }
+
+  // How long somebody was busy with the question.
+  get seconds() {
+    this.sign();
+    return Math.min(LONGEST_SCREEN, Math.round(this.busy / 100) / 10);
   }
 
   // The second of two quick presses was meant for the question before.
@@ -101,11 +161,17 @@ export class Session {
     this.ready = this.ready.filter((task) => !(this.date() - task.taken > LEASE));
   }
 
-  restart() {
+  // Begins anew; a question that somebody has begun to answer stays, and the next one is of the new mode.
+  restart({ keep = false } = {}) {
     this.round += 1;
     this.ready = [];
     this.note = LOOKING;
-    this.show(null);
+    if (!keep) this.show(null);
+  }
+
+  // Whether the question on the screen was left from another mode: nothing is fetched until it is answered.
+  get leftOver() {
+    return this.task !== null && this.task.mode !== this.mode;
   }
 
   // The concept above the asked ones, which may be wrong itself; none above the topmost ones.
@@ -136,6 +202,7 @@ export class Session {
 
   remember(request) {
     this.past.push(request);
+    if (this.past.length > MOST_PAST) this.past.shift();
   }
 
   forget(key) {

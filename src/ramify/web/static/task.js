@@ -17,6 +17,18 @@ export function chosenBy(task, answers) {
   return new Set(isSingle(task) ? [] : chosen);
 }
 
+// What is directly below a concept, by name.
+export const below = (concepts, concept) =>
+  [...concepts.values()].filter(({ parent }) => parent === concept).map(({ name }) => name);
+
+// What an answer leads to, in words; nothing where the concept is a fine one.
+export function follows(concepts, concept, most = 3) {
+  const names = below(concepts, concept);
+  if (!names.length) return "";
+  const more = names.length > most ? ` and ${names.length - most} more` : "";
+  return `${names.slice(0, most).join(", ")}${more}`;
+}
+
 // The names that lead to what is asked; in a group they end above its choices, and may be none at the top.
 export function namesAbove(task) {
   return isSingle(task) && task.mode === GROUP ? [...task.path, task.entries[0].name] : task.path;

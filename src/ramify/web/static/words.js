@@ -10,6 +10,10 @@ export const DISPUTED = "disputed"; // unknown because people disagree
 export const STATES = [YES, NO, UNKNOWN]; // what is known of an entry
 export const ANSWERS = [YES, NO, SKIP]; // what a person may say of one
 
+export const CANNOT_TELL = "cannot tell"; // why somebody skips for good: this question,
+export const BROKEN = "broken"; // or all about the item
+export const FLAGS = [CANNOT_TELL, BROKEN];
+
 export const GROUP = "group"; // one item, all open children of one concept
 export const SINGLE = "single"; // one item, one concept
 export const GRID = "grid"; // several items, one concept
@@ -17,4 +21,7 @@ export const MODES = [GROUP, SINGLE, GRID];
 
 export const LONGEST_NAME = 100; // characters of an annotator's name
 export const LONGEST_QUERY = 200; // characters to search for
+export const LONGEST_NOTE = 500; // characters of a flag's note
+export const MOST_ANSWERS = 2000; // entries answered in one request
+export const LONGEST_SCREEN = 3600; // seconds that one screen may have taken
 export const LONGEST_PAGE = 200; // items or answers on one page of a list
