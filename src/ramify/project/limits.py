@@ -3,6 +3,7 @@
 import re
 
 from ramify.errors import RamifyError
+from ramify.pace import GRID
 
 LONGEST_NAME = 100  # characters of an annotator's name
 LONGEST_KEY = 200  # characters of a request's key
@@ -10,7 +11,6 @@ NAME = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"  # no control c
 MOST_QUESTIONS = 50  # screens that one annotator may hold at once over HTTP
 MOST_ANSWERS = 2000  # entries answered in one request over HTTP
 LONGEST_PAGE = 200  # items or answers on one page of a list
-GRID = 12  # items on one screen of the grid mode
 MODES = {"group": 1, "single": 1, "grid": GRID}  # how questions are put together, and items on a screen
 
 
