@@ -4,7 +4,7 @@
 
 The same as, for each bundle and seed after seed, so that what is there after an interruption is of all bundles,
 
-    ramify simulate ../shared/data/BUNDLE.npz --strategies ... --items 600 --warm 0 --batch N --rounds 9 --seeds S --resume
+    ramify simulate ../shared/data/BUNDLE.npz --strategies ... --items 600 --warm 0 --batch N --rounds 9 --seeds S
 
 What OUT holds is not computed again. Everything from "## Measured" on is written anew after each seed.
 """
