@@ -111,7 +111,8 @@ def predict(
     """Rows, probabilities and what is chosen, of some items, block by block; ``found`` is told what was chosen.
 
     What is known of them stays as it is known, 1 or 0, and helps with the rest. Without a threshold a label must be
-    more probable than not, or the most probable child where there must be one. ``how`` is the engine; where only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
+    more probable than not, or the most probable child where there must be one. ``how`` is the engine; where
+    only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
     """
     found = Found() if found is None else found
     taxonomy = labels.taxonomy
