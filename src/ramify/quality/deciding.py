@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ramify.labels import Labels
 from ramify.learners.base import Learner
@@ -24,7 +24,7 @@ def decide(
     labels: Labels,
     *,
     coarse_known: bool,
-    least: float = MORE_PROBABLE_THAN_NOT,
+    least: ArrayLike = MORE_PROBABLE_THAN_NOT,
     fill: bool = True,
 ) -> Decided:
     """Probabilities and chosen labels of some items, as ``choose`` has it; what is known stays as it is known, 1 or 0.
