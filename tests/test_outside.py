@@ -79,7 +79,7 @@ def test_it_is_simulated(source, tmp_path):
     assert all(len(result["curve"]) == 3 for result in results)
 
 
-@pytest.mark.parametrize("strategy", [STRATEGY, "expected-gain", "random-items"])
+@pytest.mark.parametrize("strategy", [STRATEGY, "expected-gain", "finish", "random-items"])
 def test_it_is_trained_served_and_asked(tmp_path, strategy):
     features, labels = data(warm=12)
     project = ramify.Project.create(tmp_path / "project", TAXONOMY)

@@ -20,7 +20,8 @@ from ramify.taxonomy import Taxonomy
 from test_cli import ENVIRONMENT, command, run_in_process
 from test_data import bundle
 
-ROW = ["strategy", "seed", "round", "answers", "item_views", "p@1", "p@3", "p@5"]
+ROW = ["strategy", "seed", "round", "answers", "item_views", "seconds", "p@1", "p@3", "p@5"]
+ROW += ["pool_f1", "settled_share", "settled_right"]
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,9 @@ def rows_of(strategy, seed, values, answers=None, views=None):
     answers = answers or [100 * number for number in range(len(values))]
     views = views or answers
     return [
-        dict(zip(ROW, [strategy, seed, number, answers[number], views[number], value, value, None], strict=True))
+        dict.fromkeys(ROW)
+        | dict(zip(ROW, [strategy, seed, number, answers[number], views[number]], strict=False))
+        | {"seconds": 0.0, "p@1": value, "p@3": value}
         for number, value in enumerate(values)
     ]
 
@@ -228,7 +231,7 @@ def test_a_whole_simulation_is_written_down(source, tmp_path):
     assert "Some runs ended early: nothing is left to ask after" in done.sentences[-1]
     assert {f"{sentence}." for sentence in done.sentences} <= set(lines)
     assert [path.name for path in done.figures] == [
-        "al_curve.png", "al_curve.svg", "al_curve_views.png", "al_curve_views.svg"
+        "al_curve.png", "al_curve.svg", "al_curve_views.png", "al_curve_views.svg", "pool_f1.png", "pool_f1.svg"
     ]  # fmt: skip
     with pytest.raises(RamifyError, match=r"nowhere is not a folder: --json needs one that exists"):
         runs.run_simulation(source, ["random"], tmp_path / "out", warm=6, json_file=tmp_path / "nowhere" / "r.json")
@@ -298,7 +301,7 @@ def test_an_interrupted_command_goes_on_and_ends_the_same(source, tmp_path):
     assert "random" in result.output
     assert "random" in (whole / "table.md").read_text()
     drawn = {path.name for path in whole.iterdir() if path.suffix in (".png", ".svg")}
-    assert drawn == {"al_curve.png", "al_curve.svg", "al_curve_views.png", "al_curve_views.svg"}
+    assert drawn == {f"{name}.{kind}" for name in ("al_curve", "al_curve_views", "pool_f1") for kind in ("png", "svg")}
     found = written["whole"]
     assert (found["command"], found["data"], found["learner"]) == ("simulate", source, "quick_learner:QuickRefine")
     assert [list(row) for row in found["rows"]] == [ROW] * (2 * 3 * 13)

@@ -133,6 +133,12 @@ def simulate(
     batch: Annotated[int, typer.Option(help="Questions asked in a round.")] = 100,
     rounds: Annotated[int, typer.Option(help="How often questions are asked.")] = 30,
     seeds: Annotated[int, typer.Option(help="How many draws of the warm set.")] = 5,
+    items: Annotated[
+        int | None, typer.Option(help="So many random items of the data, others for each seed.", show_default="all")
+    ] = None,
+    pace: Annotated[
+        str, typer.Option(help="Seconds for a screen, for each item on it, and for each concept on it.")
+    ] = "1.5,2,0.5",
     engine: Engine = "processes",
     out: Annotated[Path | None, typer.Option(help="Where rounds are kept and found again; also figures.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
@@ -143,10 +149,15 @@ def simulate(
     features: FeatureFile = None,
     track: Track = None,
 ) -> None:
-    """Let strategies ask a simulated annotator, and print the paper's Table 3 for this data set."""
+    """Let strategies ask a simulated annotator: the paper's Table 3, and when the pool's labels are good enough."""
+    from ramify.experiments.finishing import as_rich
     from ramify.experiments.runs import run_simulation
     from ramify.experiments.tables import TIMES, progression_as_rich
+    from ramify.pace import Pace
 
+    seconds = _numbers(pace, "--pace")
+    if len(seconds) != 3:
+        raise RamifyError(f"--pace takes three numbers, for a screen, an item and a concept, not {pace!r}")
     if ratio is not None and warm is not None:
         raise RamifyError("give the size of the warm set either as --ratio or as --warm, not both")
     out = out or Path("ramify-simulate", Path(path).stem)
@@ -166,6 +177,8 @@ def simulate(
             exact_weights=exact_weights,
             taxonomy=taxonomy,
             features=features,
+            items=items,
+            pace=Pace(*seconds),
             resume=resume,
             how=engine,
             json_file=json_file,
@@ -177,7 +190,9 @@ def simulate(
     console.print(Text(TIMES, style="dim"))
     for sentence in done.sentences:
         console.print(Text(f"{sentence}."))
-    print(f"\nThe figure is {done.figures[0]}, the table is in {done.table}.")
+    console.print(Text("Seconds until the pool's labels reach an F1:"))
+    console.print(as_rich(done.finishing))
+    print(f"The figures are in {out}, the tables in {done.table}.")
 
 
 @app.command(rich_help_panel=EXPERIMENTS)

@@ -17,7 +17,7 @@ Engine = Annotated[str, typer.Option(help="serial, processes, ray, or ray:ADDRES
 Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the file's ending.")]
 StrategyName = Annotated[
     str,
-    typer.Option("--strategy", help="Who chooses the questions: expected-gain, uncertainty, ... or module:Class."),
+    typer.Option("--strategy", help="Who chooses the questions: expected-gain, finish, ... or module:Class."),
 ]
 Templates = Annotated[
     list[str] | None,

@@ -8,6 +8,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ramify import engine
 from ramify.data import Benchmark, Dataset, benchmark
 from ramify.errors import RamifyError
@@ -15,6 +17,7 @@ from ramify.files import disk_troubles
 from ramify.labels import Labels
 from ramify.learners import LEARNERS, Learner
 from ramify.metrics import precision_at_k
+from ramify.noise import sample
 from ramify.plugins import by_name
 from ramify.readers import read
 from ramify.readers.formats import path_of
@@ -94,6 +97,16 @@ def read_once(source: str, exhaustive: bool) -> Dataset:
 
 def _absolute(source: str) -> str:
     return str(Path(source).absolute()) if Path(source).exists() else source
+
+
+def part_of(source: str, exhaustive: bool, items: int | None, seed: int) -> Dataset:
+    """The data set, or so many random items of it, others for each seed.
+
+    >>> len(part_of("scenes:60", True, 20, seed=1)), len(part_of("scenes:60", True, None, seed=1))
+    (20, 60)
+    """
+    data = data_of(source, exhaustive)
+    return data if items is None else data.take(np.sort(sample(seed, len(data), items)))
 
 
 def as_source(source: str, out: Path, taxonomy: str | Path | None = None, features: str | Path | None = None) -> str:
@@ -189,18 +202,19 @@ def prepare(
     seeds: Iterable[int],
     how: str,
     failed: Callable[[engine.Failure], None] | None = None,
+    items: int | None = None,
 ) -> None:
     """Put what does not depend on fine labels into ``memory``, where a learner has one: it serves all runs of a seed.
 
     One learner after another: what they share, the next one finds there.
     """
     if "memory" in kind_of(name)().get_params(deep=False):
-        work = partial(_prepare, name, source, conditions, memory.absolute())
+        work = partial(_prepare, name, source, conditions, memory.absolute(), items)
         engine.run(work, seeds, how, failed=failed, named=lambda seed: f"{name}, seed {seed}, before any fine label")
 
 
-def _prepare(name: str, source: str, conditions: Conditions, memory: Path, seed: int) -> None:
-    drawn = benchmark(data_of(source, conditions.exhaustive), warm=1, seed=seed)
+def _prepare(name: str, source: str, conditions: Conditions, memory: Path, items: int | None, seed: int) -> None:
+    drawn = benchmark(part_of(source, conditions.exhaustive, items, seed), warm=1, seed=seed)
     make_learner(name, 1, seed, conditions, memory).prepare(drawn.train.features, drawn.train.labels)
 
 

@@ -32,6 +32,7 @@ COLOURS = {
     "typiclust": "#56b4e9",
     "badge": "#cc79a7",
     "epig": "#000000",
+    "finish": "#882255",
 }
 """A strategy has the same colour in every figure, one that can be told apart without seeing red and green."""
 LEARNER_COLOURS = {
@@ -250,9 +251,7 @@ def al_curve(rows: Results, *, by_views: bool = False) -> Figure:
         figure = Figure(figsize=(2.9 * len(metrics), 3.1), layout="constrained")
         for axes, metric in zip(np.ravel(figure.subplots(1, len(metrics))), metrics, strict=True):
             content = progression_content(rows, metric, by_views=by_views)
-            for number, curve in enumerate(content.curves):
-                colour, dashes = COLOURS.get(curve.name, f"C{number}"), DASHES.get(curve.name, "-")
-                _draw(axes, curve, colour, linestyle=dashes, linewidth=1.6)
+            draw_strategies(axes, content.curves)
             for bar in content.bars:
                 axes.axhline(
                     bar.height, color=COLOURS["random"], linewidth=0.8, linestyle=":", label=bar.name, zorder=1
@@ -264,6 +263,13 @@ def al_curve(rows: Results, *, by_views: bool = False) -> Figure:
         columns = 2 * len(metrics)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize="small")
     return figure
+
+
+def draw_strategies(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Each strategy's line with its band, always in the same colour."""
+    for number, curve in enumerate(curves):
+        colour, dashes = COLOURS.get(curve.name, f"C{number}"), DASHES.get(curve.name, "-")
+        _draw(axes, curve, colour, linestyle=dashes, linewidth=1.6)
 
 
 def _draw(axes: Axes, curve: Curve, colour: str, **style: Any) -> None:

@@ -14,7 +14,7 @@ from ramify import engine
 from ramify.engine import Failure
 from ramify.errors import RamifyError
 from ramify.experiments import compare as comparing
-from ramify.experiments import figures, progression, tables, tuning
+from ramify.experiments import figures, finishing, progression, tables, tuning
 from ramify.experiments import printed as printing
 from ramify.experiments import report as reporting
 from ramify.experiments import reproduce as reproducing
@@ -22,6 +22,7 @@ from ramify.experiments import simulate as simulating
 from ramify.experiments.common import Conditions, as_source, check_folder, data_of, for_workers
 from ramify.experiments.tracking import Run, asking_run, cell_run, tracker
 from ramify.files import whole_file
+from ramify.pace import GUESSED, Pace
 from ramify.progress import in_words
 
 FAILURES = "failures.log"  # the tracebacks of tasks that failed
@@ -69,6 +70,11 @@ class Simulation:
     def summary(self) -> list[dict[str, Any]]:
         """One for each strategy: areas under its curves, and what it saves."""
         return progression.summary(self.rows)
+
+    @property
+    def finishing(self) -> list[dict[str, Any]]:
+        """One for each strategy and wished F1 of the pool's labels: when it is reached."""
+        return finishing.reached(self.rows)
 
     @property
     def sentences(self) -> list[str]:
@@ -167,6 +173,8 @@ def run_simulation(
     taxonomy: Path | None = None,
     features: str | Path | None = None,
     part: str = "test",
+    items: int | None = None,
+    pace: Pace = GUESSED,
     resume: bool = False,
     how: str = "processes",
     json_file: Path | None = None,
@@ -175,7 +183,8 @@ def run_simulation(
 ) -> Simulation:
     """Let strategies ask a simulated annotator, each from the same warm sets, with the same learner.
 
-    ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes.
+    ``source``, ``taxonomy`` and ``features`` are what ``ramify.read`` takes. With ``items`` every seed has so many
+    random items of them. ``pace`` says how long screens take: another one needs no new run, only ``resume``.
     With ``resume`` the rounds that ``out`` holds are gone on with. ``report`` gets how many rounds are finished in all
     runs together, and how many there will be. ``track`` names where runs are written down too (``tracking.tracker``).
     """
@@ -194,6 +203,8 @@ def run_simulation(
         seeds=seeds,
         conditions=Conditions(exhaustive=exhaustive, exact_weights=exact_weights),
         part=part,
+        items=items,
+        pace=pace,
     )
     total, failed = len(planned.runs) * rounds, list[Failure]()
     results = simulating.simulate(
@@ -206,12 +217,15 @@ def run_simulation(
         failed=failed.append,
     )
     _refuse_nothing(results, failed, out)
-    done = Simulation(planned, results, out / "table.md", figures.write_progression(simulating.rows(results), out))
+    rows = simulating.rows(results)
+    drawn = [*figures.write_progression(rows, out), *finishing.write_figure(rows, out)]
+    done = Simulation(planned, results, out / "table.md", drawn)
     texts = [
         tables.as_markdown(*tables.progression(done.summary)),
         tables.TIMES,
         *(f"{sentence}." for sentence in done.sentences),
         tables.as_markdown(*tables.paired(done.summary)),
+        *finishing.as_markdown(done.finishing),
     ]
     _write(done.table, "\n\n".join(texts) + "\n")
     _write_json(json_file, simulating.as_json(planned, results))

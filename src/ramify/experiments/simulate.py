@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 from ramify import engine
 from ramify.data import benchmark
 from ramify.errors import RamifyError
-from ramify.experiments import common
+from ramify.experiments import common, finishing
 from ramify.experiments.progression import summary
 from ramify.files import whole_file
 from ramify.learners.base import fingerprint
 from ramify.loop import ActiveLoop, Truth
+from ramify.loop.quality import PoolQuality
+from ramify.pace import GUESSED, Pace
 from ramify.strategies import strategy_class
 
 PARTS = ("test", "validation")
@@ -42,6 +44,10 @@ class Plan:
     """How labels are deduced, and the learner's settings."""
     part: str
     """What the learner is measured on: settings are chosen on the validation part, results come from test."""
+    items: int | None
+    """So many random items of the data, others for each seed; None for all."""
+    pace: Pace
+    """How long the screens of a round take. It changes no answer."""
 
     @property
     def runs(self) -> list[tuple[str, int]]:
@@ -61,6 +67,8 @@ def plan(
     seeds: int = 5,
     conditions: common.Conditions = common.OURS,
     part: str = "test",
+    items: int | None = None,
+    pace: Pace = GUESSED,
 ) -> Plan:
     """All that is simulated, checked before anything is computed. ``random`` is always among the strategies.
 
@@ -77,11 +85,13 @@ def plan(
         if number < 1:
             raise RamifyError(f"{number} {what}: give at least 1")
     data = common.data_with_features(source, conditions.exhaustive)
-    drawn = benchmark(data, ratio=ratio, warm=warm)
+    if items is not None and not 0 < items <= len(data):
+        raise RamifyError(f"{items} items cannot be drawn from {len(data)}: give a number from 1 to {len(data)}")
+    drawn = benchmark(common.part_of(source, conditions.exhaustive, items, 0), ratio=ratio, warm=warm)
     if ratio is not None and not len(drawn.warm):
         raise RamifyError(f"the ratio {ratio:g} leaves no warm item: take a larger one, or --warm 0 if you mean it")
     names = tuple(dict.fromkeys(strategies if "random" in strategies else ["random", *strategies]))
-    return Plan(source, names, learner, len(drawn.warm), batch, rounds, seeds, conditions, part)
+    return Plan(source, names, learner, len(drawn.warm), batch, rounds, seeds, conditions, part, items, pace)
 
 
 def simulate(
@@ -108,7 +118,8 @@ def simulate(
     _check_settings(planned, out)
     source = common.for_workers(planned.source, planned.conditions.exhaustive, out)
     with common.regularly(lambda: report(rounds_on_disk(planned, out))):
-        common.prepare(planned.learner, source, planned.conditions, memory, range(planned.seeds), how, failed)
+        seeds = range(planned.seeds)
+        common.prepare(planned.learner, source, planned.conditions, memory, seeds, how, failed, planned.items)
         # Strategies are usually named from the simplest to the slowest: these begin, so that no core idles at the end.
         work = partial(_run, planned, source, out.absolute(), memory.absolute())
         runs = planned.runs[::-1]
@@ -134,7 +145,7 @@ def rows(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     >>> rows([{"strategy": "random", "seed": 0, "curve": curve, "stopped": None}])[0]["p@5"] is None
     True
     """
-    keys = ("round", "answers", "item_views", "p@1", "p@3", "p@5")
+    keys = ("round", "answers", "item_views", "seconds", "p@1", "p@3", "p@5", *PoolQuality._fields)
     return [
         {"strategy": result["strategy"], "seed": result["seed"], **{key: row.get(key) for key in keys}}
         for result in results
@@ -144,8 +155,10 @@ def rows(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def as_json(planned: Plan, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The form that ``--json`` writes."""
-    settings = {key: getattr(planned, key) for key in ("learner", "warm", "batch", "rounds", "seeds", "part")}
-    written = {"rows": rows(results), "summary": summary(rows(results))}
+    settings = {key: getattr(planned, key) for key in ("learner", "warm", "batch", "rounds", "seeds", "part", "items")}
+    settings["pace"] = asdict(planned.pace)
+    found = rows(results)
+    written = {"rows": found, "summary": summary(found), "finishing": finishing.reached(found)}
     return {"command": "simulate", "data": planned.source, **settings, **written}
 
 
@@ -158,7 +171,8 @@ def _folder(out: Path, strategy: str, seed: int) -> Path:
 
 def _run(planned: Plan, source: str, out: Path, memory: Path, run: tuple[str, int]) -> dict[str, Any]:
     strategy, seed = run
-    drawn = benchmark(common.data_of(source, planned.conditions.exhaustive), warm=planned.warm, seed=seed)
+    data = common.part_of(source, planned.conditions.exhaustive, planned.items, seed)
+    drawn = benchmark(data, warm=planned.warm, seed=seed)
     loop = ActiveLoop(
         drawn.train,
         common.make_learner(planned.learner, planned.warm, seed, planned.conditions, memory),
@@ -166,9 +180,18 @@ def _run(planned: Plan, source: str, out: Path, memory: Path, run: tuple[str, in
         Truth(drawn.answers),
         batch_size=planned.batch,
         test=drawn.test if planned.part == "test" else drawn.validation,
+        truth=drawn.answers,
         folder=_folder(out, strategy, seed),
     ).run(rounds=planned.rounds)
-    curve = [row for row in loop.curve_ if row["round"] <= planned.rounds]  # it may have gone further before
+    seconds, curve = 0.0, []
+    for row in loop.curve_:
+        if row["round"] > planned.rounds:  # it may have gone further before
+            break
+        if questions := loop.journal.asked.get(row["round"]):
+            items, concepts = zip(*questions, strict=True)
+            screens = planned.pace.arrange(items, concepts, drawn.answers.taxonomy.parents)
+            seconds += float(planned.pace.seconds(screens).sum())
+        curve.append({**row, "seconds": seconds})
     return {"strategy": strategy, "seed": seed, "curve": curve, "stopped": loop.stopped_}
 
 
@@ -177,7 +200,7 @@ def _check_settings(planned: Plan, out: Path) -> None:
     data = common.data_of(planned.source, planned.conditions.exhaustive)
     settings: dict[str, Any] = {
         "data": fingerprint(data.features, data.labels, data.split),
-        **{name: getattr(planned, name) for name in ("learner", "warm", "batch", "part")},
+        **{name: getattr(planned, name) for name in ("learner", "warm", "batch", "part", "items")},
         **{name: getattr(planned.conditions, name) for name in ("exhaustive", "exact_weights")},
     }
     names = data.name_vectors if common.kind_of(planned.learner).uses_names else None

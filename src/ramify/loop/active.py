@@ -11,10 +11,13 @@ import numpy as np
 from ramify.data import Dataset, as_dataset
 from ramify.errors import RamifyError
 from ramify.files import whole_file
+from ramify.labels import Labels
 from ramify.learners import Learner, load
 from ramify.learners.base import fingerprint
+from ramify.learners.warm import answered_items
 from ramify.loop.journal import Journal
 from ramify.loop.oracles import Oracle, Question, Truth, as_value
+from ramify.loop.quality import PoolQuality, pool_quality
 from ramify.metrics import precision_at_k
 from ramify.strategies import RandomItems, Strategy
 
@@ -32,7 +35,8 @@ class ActiveLoop:
 
     With a ``folder`` every question, answer and finished round is on disk before the next begins: a loop that was
     interrupted or killed goes on from there, and ends exactly as if it had not been. ``test`` is what the learner is
-    measured on after each round.
+    measured on after each round. With the ``truth`` of all items, so are the labels of the pool, known or predicted:
+    of the items of which nothing fine is known at first.
     """
 
     def __init__(
@@ -44,6 +48,7 @@ class ActiveLoop:
         *,
         batch_size: int = 100,
         test: Dataset | None = None,
+        truth: Labels | None = None,
         epochs: int = 1,
         restart_every: int = 10,
         folder: str | Path | None = None,
@@ -55,6 +60,9 @@ class ActiveLoop:
         if as_dataset(dataset).features is None:
             raise RamifyError("the data have no features, only labels: a learner needs features")
         self.dataset, self.learner, self.strategy, self.oracle = dataset, learner, strategy, oracle
+        if truth is not None and (len(truth) != len(dataset) or truth.taxonomy != dataset.labels.taxonomy):
+            raise RamifyError("the truth is of other items or concepts than the data: give labels of the same")
+        self.truth = truth
         self.batch_size, self.test, self.epochs, self.restart_every = batch_size, test, epochs, restart_every
         self.folder = None if folder is None else Path(folder)
         self.labels = dataset.labels.take(None)
@@ -160,6 +168,9 @@ class ActiveLoop:
             self.learner.fit(features, self.labels, names=self.dataset.name_vectors)
 
     def _measured(self) -> dict[str, float | None]:
+        return self._on_test() | self._on_pool()
+
+    def _on_test(self) -> dict[str, float | None]:
         if self.test is None:
             return {}
         ks = [k for k in (1, 3, 5) if k <= len(self.labels.taxonomy.leaves)]
@@ -167,6 +178,15 @@ class ActiveLoop:
             return {f"p@{k}": None for k in ks}
         truth, scores = self.test.labels.states(), self.learner.predict_proba(self.test.features)
         return {f"p@{k}": precision_at_k(truth, scores, k) for k in ks}
+
+    def _on_pool(self) -> dict[str, float | None]:
+        if self.truth is None:
+            return {}
+        if not self.learner.is_fitted:
+            return dict.fromkeys(PoolQuality._fields)
+        before = self.dataset.labels
+        pool = np.setdiff1d(np.arange(len(before)), answered_items(before))
+        return pool_quality(self.learner, self.dataset.features, self.labels, self.truth, before, pool)._asdict()
 
     # -- on disk -------------------------------------------------------------------------------------------------------
 
@@ -215,6 +235,7 @@ class ActiveLoop:
         return {
             "data": fingerprint(self.dataset.features, self.dataset.labels),
             "names": None if names is None else names.fingerprint(),
+            "truth": None if self.truth is None else fingerprint(self.truth),
             "test": None if test is None else fingerprint(test.features, test.labels),
             "learner": [self.learner.name, parameters],
             "strategy": [self.strategy.name, self.strategy.get_params()],

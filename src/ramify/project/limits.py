@@ -3,6 +3,7 @@
 import re
 
 from ramify.errors import RamifyError
+from ramify.pace import GRID
 
 LONGEST_NAME = 100  # characters of an annotator's name
 LONGEST_KEY = 200  # characters of a request's key
@@ -12,7 +13,6 @@ MOST_ANSWERS = 2000  # entries answered in one request over HTTP
 LONGEST_NOTE = 500  # characters of a flag's note
 LONGEST_SCREEN = 3600.0  # seconds that one screen may have taken
 LONGEST_PAGE = 200  # items or answers on one page of a list
-GRID = 12  # items on one screen of the grid mode
 CANNOT_TELL, BROKEN = "cannot tell", "broken"
 FLAGS = (CANNOT_TELL, BROKEN)  # why somebody skips for good: this question, or all about the item
 MODES = {"group": 1, "single": 1, "grid": GRID}  # how questions are put together, and items on a screen

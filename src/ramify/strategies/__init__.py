@@ -5,6 +5,7 @@ from ramify.strategies.badge import BADGE
 from ramify.strategies.base import Strategy
 from ramify.strategies.epig import EPIG
 from ramify.strategies.expected_gain import ExpectedGain
+from ramify.strategies.finish import Finish
 from ramify.strategies.look_ahead import LookAhead
 from ramify.strategies.pool import Pool
 from ramify.strategies.random import Random, RandomItems
@@ -14,7 +15,7 @@ from ramify.strategies.uncertainty import Uncertainty
 
 STRATEGIES: dict[str, type[Strategy]] = {
     strategy.name: strategy
-    for strategy in (Random, Uncertainty, LookAhead, RandomItems, ExpectedGain, TypiClust, BADGE, EPIG)
+    for strategy in (Random, Uncertainty, LookAhead, RandomItems, ExpectedGain, TypiClust, BADGE, EPIG, Finish)
 }
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "EPIG",
     "STRATEGIES",
     "ExpectedGain",
+    "Finish",
     "LookAhead",
     "Pool",
     "Query",

@@ -96,7 +96,11 @@ class EntryStrategy(Strategy):
         raise NotImplementedError
 
     def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:
-        return Entries(Query(*best_of(pool, self._score(learner, pool, seed), length, seed)), pool, length)
+        return Entries(self._ranked(learner, pool, length, seed), pool, length)
+
+    def _ranked(self, learner: Any, pool: Pool, length: int, seed: int) -> Query:
+        """The best questions, so many where there are as many."""
+        return Query(*best_of(pool, self._score(learner, pool, seed), length, seed))
 
 
 def is_count(value: Any) -> bool:

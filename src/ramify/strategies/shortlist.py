@@ -82,7 +82,7 @@ class Entries:
         return self.ranked.some(places)
 
     def take_group(self) -> tuple[int, Index] | None:
-        """The item of the next entry, with all its open siblings: who looks at an item may answer them too."""
+        """The item of the next entry, with its open siblings."""
         items, concepts, _ = self.ranked
         taxonomy = self.pool.labels.taxonomy
         while (place := self._next()) is not None:
@@ -91,8 +91,9 @@ class Entries:
             self._left[listed] = False
             _, asked = self.pool.entries(np.array([item]))
             children = asked[taxonomy.parents[asked] == parent]
-            if np.isin(concepts[listed], children).any():  # else all became known
-                return item, children
+            still = np.isin(children, concepts[listed])
+            if still.any():  # else all became known
+                return item, self._asked(children, still)
         return None
 
     def take_entries(self, count: int) -> tuple[Index, int] | None:
@@ -115,7 +116,18 @@ class Entries:
     def renew(self, parents: Iterable[int]) -> None:
         """Nothing: scores of single entries are made anew with the list."""
 
+    def _asked(self, children: Index, listed: NDArray[np.bool_]) -> Index:
+        """All open siblings, listed or not: who looks at an item may answer them too."""
+        return children
+
     def _next(self) -> int | None:
         while self._first < len(self._left) and not self._left[self._first]:
             self._first += 1
         return self._first if self._first < len(self._left) else None
+
+
+class Parts(Entries):
+    """A shortlist that says which children of an item to ask together; their siblings are not asked."""
+
+    def _asked(self, children: Index, listed: NDArray[np.bool_]) -> Index:
+        return children[listed]

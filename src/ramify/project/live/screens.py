@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ramify.labels import IRRELEVANT, RELEVANT, WORDS
-from ramify.project.limits import GRID
+from ramify.pace import GRID
 from ramify.project.live import shapes
 from ramify.project.live.shown import concept_of, item_of, source_word
 from ramify.project.live.state import State

@@ -23,13 +23,13 @@ from ramify.project.transfer.exporting import likeliest
 from ramify.project.transfer.features import Progress, drop_drafts
 from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
+from ramify.quality.deciding import Blocks, Decided, coarse_known, decide
+from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT
 from ramify.taxonomy import Index, Taxonomy
 
 FEWEST = 20  # completely known items from which a precision is estimated
 
 
-Blocks: TypeAlias = Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]]
-"""Rows, probabilities and what is chosen, block by block."""
 Task: TypeAlias = tuple[Index, Any, Cells]
 """The numbers of some items, their features (None where they are read from a file), and what is known of them."""
 
@@ -111,15 +111,15 @@ def predict(
     """Rows, probabilities and what is chosen, of some items, block by block; ``found`` is told what was chosen.
 
     What is known of them stays as it is known, 1 or 0, and helps with the rest. Without a threshold a label must be
-    more probable than not: of two children of which nothing tells which it is, none is chosen. ``how`` is the engine;
-    where only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
+    more probable than not, or the most probable child where there must be one. ``how`` is the engine; where
+    only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
     """
     found = Found() if found is None else found
     taxonomy = labels.taxonomy
-    coarse_known = bool((labels.states(concepts=taxonomy.roots) >= 0).any())
-    least = float(np.nextafter(np.float32(0.5), np.float32(1))) if threshold is None else threshold
+    known_above = coarse_known(labels)
+    least = MORE_PROBABLE_THAN_NOT if threshold is None else threshold
     if precision is not None:
-        least = threshold_for(learner, precision, coarse_known=coarse_known)
+        least = threshold_for(learner, precision, coarse_known=known_above)
     found.least = least
     # A file travels by its name; of other features each block takes its rows along.
     in_file = travels_by_name(features)
@@ -131,11 +131,11 @@ def predict(
             yield block, None if in_file else features[block], labels.take(block).cells
 
     few = None if how == "serial" else top
-    work = _Predictor(learner, features if in_file else None, taxonomy, coarse_known, least, few)
-    for block, probabilities in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
-        if isinstance(probabilities, Likely):
-            probabilities = probabilities.dense((len(block), len(taxonomy.leaves)))
-        chosen = probabilities >= least
+    fill = threshold is None and precision is None
+    work = _Predictor(learner, features if in_file else None, taxonomy, known_above, least, fill, few)
+    for block, predicted in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
+        dense = (len(block), len(taxonomy.leaves))
+        probabilities, chosen = predicted.dense(dense) if isinstance(predicted, Likely) else predicted
         found.labels += int(chosen.sum())
         found.empty += int((~chosen.any(axis=1)).sum())
         yield block, probabilities, chosen
@@ -149,20 +149,23 @@ class Likely(NamedTuple):
     rows: Index
     concepts: Index
     probabilities: NDArray[np.float32]
+    chosen: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, probabilities: NDArray[np.float32], top: int, least: float) -> "Likely":
+    def of(cls, probabilities: NDArray[np.float32], chosen: NDArray[np.bool_], top: int) -> "Likely":
         """Those of a block."""
-        wanted = probabilities >= least
+        wanted = chosen.copy()
         np.put_along_axis(wanted, likeliest(probabilities, top), True, axis=1)
         rows, concepts = np.nonzero(wanted)
-        return cls(rows.astype(np.int32), concepts.astype(np.int32), probabilities[rows, concepts])
+        sent = rows, concepts
+        return cls(rows.astype(np.int32), concepts.astype(np.int32), probabilities[sent], chosen[sent])
 
-    def dense(self, shape: tuple[int, int]) -> NDArray[np.float32]:
+    def dense(self, shape: tuple[int, int]) -> Decided:
         """The block, with -1 where nothing was sent."""
-        probabilities = np.full(shape, -1, np.float32)
+        probabilities, chosen = np.full(shape, -1, np.float32), np.zeros(shape, np.bool_)
         probabilities[self.rows, self.concepts] = self.probabilities
-        return probabilities
+        chosen[self.rows, self.concepts] = self.chosen
+        return probabilities, chosen
 
 
 @dataclass(frozen=True)
@@ -174,18 +177,15 @@ class _Predictor:
     taxonomy: Taxonomy
     coarse_known: bool
     least: float
+    fill: bool
     top: int | None
 
-    def __call__(self, task: Task) -> tuple[Index, NDArray[np.float32] | Likely]:
+    def __call__(self, task: Task) -> tuple[Index, Decided | Likely]:
         block, rows, cells = task
         known = PartLabels(self.taxonomy).show(np.arange(len(block)), cells)
-        rows, states = self.features[block] if rows is None else rows, known.states()
-        if self.coarse_known:
-            p = self.learner.opinions(rows, known)[:, : states.shape[1]]
-        else:
-            p = self.learner.predict_proba(rows)
-        probabilities = np.where(states >= 0, states, p).astype(np.float32)
-        return block, probabilities if self.top is None else Likely.of(probabilities, self.top, self.least)
+        rows = self.features[block] if rows is None else rows
+        decided = decide(self.learner, rows, known, coarse_known=self.coarse_known, least=self.least, fill=self.fill)
+        return block, decided if self.top is None else Likely.of(*decided, self.top)
 
 
 def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
