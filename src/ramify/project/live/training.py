@@ -16,8 +16,10 @@ from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.learners.cache import Cache
 from ramify.progress import Report
+from ramify.project.live.judging import judge
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner
+from ramify.project.transfer.measuring import opinions_of
 from ramify.project.transfer.names import TEMPLATES, ReadNames, read_names
 
 LOWEST_PRIORITY = 19
@@ -73,7 +75,9 @@ def _train(store: Store, learner: Learner, templates: list[str] | None, report: 
     if learner.uses_names and learner.get_params(deep=False).get("use_names", True):
         names = read_names(store, templates)
     learner.watch(report).fit(features, labels, names=names.vectors)
-    return store.new_model(partial(_write, learner, features, labels, names.said, report))
+    version = store.new_model(partial(_write, learner, features, labels, names.said, report))
+    judge(store, learner, labels, opinions_of(learner, features, labels))
+    return version
 
 
 def _write(learner: Learner, features: Any, labels: Labels, names: str, report: Report, folder: Path) -> dict[str, Any]:

@@ -1,21 +1,21 @@
-"""Predictions for a project's items or for new ones: at a threshold, or at a wished precision."""
+"""Predictions for a project's items or for new ones: by thresholds, or at a precision or recall that is promised."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ramify.engine import check, stream
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, Labels
+from ramify.labels import Labels
 from ramify.labels.part import PartLabels
 from ramify.labels.store import Store as Cells
 from ramify.learners import Learner
 from ramify.learners.base import at_once
-from ramify.learners.warm import warm_items
+from ramify.learners.inner import with_inner
 from ramify.parcels import travels_by_name
 from ramify.progress import Report
 from ramify.project.store.store import Store
@@ -23,10 +23,10 @@ from ramify.project.transfer.exporting import likeliest
 from ramify.project.transfer.features import Progress, drop_drafts
 from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
+from ramify.project.transfer.measuring import audit_of, has_coarse, no_left_out, thresholds_of
+from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT, choose
+from ramify.quality.promise import Kind, Promise, promise
 from ramify.taxonomy import Index, Taxonomy
-
-FEWEST = 20  # completely known items from which a precision is estimated
-
 
 Blocks: TypeAlias = Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]]
 """Rows, probabilities and what is chosen, block by block."""
@@ -34,14 +34,25 @@ Task: TypeAlias = tuple[Index, Any, Cells]
 """The numbers of some items, their features (None where they are read from a file), and what is known of them."""
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How labels are chosen."""
+
+    least: ArrayLike = MORE_PROBABLE_THAN_NOT
+    """The probability from which on a label is chosen, one for all or one for each fine concept."""
+    fill: bool = False
+    """Whether a child is chosen where one of them must be relevant, and none is probable enough."""
+    promises: tuple[Promise, ...] = ()
+
+
 @dataclass
 class Found:
     """What was chosen, as far as the predictions were read."""
 
-    least: float = 0.5
-    """The probability from which on a label is chosen."""
     labels: int = 0
     """How many labels were chosen of fine concepts."""
+    predicted: int = 0
+    """How many of them were unknown."""
     empty: int = 0
     """Items without any."""
 
@@ -52,11 +63,10 @@ class Predicted:
 
     ids: list[str]
     blocks: Blocks
+    rule: Rule
     found: Found
-    left_out: list[str]
+    left_out: list[str] = field(default_factory=list)
     """Items that cannot be read, and why."""
-    untested: bool
-    """Whether no item is completely known: then nothing says how good the probabilities are."""
 
 
 @contextmanager
@@ -66,6 +76,7 @@ def predicting(
     *,
     threshold: float | None = None,
     precision: float | None = None,
+    recall: float | None = None,
     top: int | None = None,
     how: str = "serial",
     progress: Progress | None = None,
@@ -76,51 +87,47 @@ def predicting(
     ``how`` is the engine that embeds and predicts, ``top`` is as for ``predict``.
     """
     check(how)
-    if threshold is not None and precision is not None:
-        raise RamifyError("give either a threshold or a precision, not both")
+    if sum(wish is not None for wish in (threshold, precision, recall)) > 1:
+        raise RamifyError("give either a threshold, a precision or a recall, not several")
     if threshold is not None and not 0 <= threshold <= 1:
         raise RamifyError(f"the threshold is a probability from 0 to 1, not {threshold:g}")
     own = store.labels()
     learner = current_learner(store, own)
-    untested, found = not len(warm_items(own)), Found()
-    wanted: dict[str, Any] = {"threshold": threshold, "precision": precision, "found": found}
-    wanted |= {"top": top, "how": how, "report": progress}
-    if source is None:
-        blocks = predict(learner, store.features(), own, **wanted)
-        yield Predicted(store.all_ids().tolist(), blocks, found, [], untested)
-        return
-    new = prepare(store, source, new=True, how=how, progress=progress, **reading)
-    known = new.items.labels.take(new.chosen)
-    blocks = predict(learner, new.features, known, **wanted)
-    yield Predicted(new.ids, blocks, found, new.left_out, untested)
-    drop_drafts(store, new.drafts)
+    new = None if source is None else prepare(store, source, new=True, how=how, progress=progress, **reading)
+    labels = own if new is None else new.items.labels.take(new.chosen)
+    found = Found()
+    if threshold is not None:
+        rule = Rule(threshold)
+    elif precision is not None or recall is not None:
+        rule = _promised(store, learner, own, labels, precision, recall)
+    else:
+        rule = Rule(thresholds_of(learner, own, store.imported()), fill=True)
+    features = store.features() if new is None else new.features
+    blocks = predict(learner, features, labels, rule, found, top=top, how=how, report=progress)
+    yield Predicted(
+        store.all_ids().tolist() if new is None else new.ids, blocks, rule, found, new.left_out if new else []
+    )
+    if new is not None:
+        drop_drafts(store, new.drafts)
 
 
 def predict(
     learner: Learner,
     features: Any,
     labels: Labels,
-    *,
-    threshold: float | None = None,
-    precision: float | None = None,
+    rule: Rule | None = None,
     found: Found | None = None,
+    *,
     how: str = "serial",
     top: int | None = None,
     report: Report | None = None,
 ) -> Blocks:
     """Rows, probabilities and what is chosen, of some items, block by block; ``found`` is told what was chosen.
 
-    What is known of them stays as it is known, 1 or 0, and helps with the rest. Without a threshold a label must be
-    more probable than not: of two children of which nothing tells which it is, none is chosen. ``how`` is the engine;
-    where only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
+    What is known of them stays as it is known, 1 or 0, and helps with the rest. ``how`` is the engine; where only the
+    ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
     """
-    found = Found() if found is None else found
-    taxonomy = labels.taxonomy
-    coarse_known = bool((labels.states(concepts=taxonomy.roots) >= 0).any())
-    least = float(np.nextafter(np.float32(0.5), np.float32(1))) if threshold is None else threshold
-    if precision is not None:
-        least = threshold_for(learner, precision, coarse_known=coarse_known)
-    found.least = least
+    rule, found, taxonomy = rule or Rule(fill=True), found or Found(), labels.taxonomy
     # A file travels by its name; of other features each block takes its rows along.
     in_file = travels_by_name(features)
 
@@ -131,38 +138,50 @@ def predict(
             yield block, None if in_file else features[block], labels.take(block).cells
 
     few = None if how == "serial" else top
-    work = _Predictor(learner, features if in_file else None, taxonomy, coarse_known, least, few)
-    for block, probabilities in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
-        if isinstance(probabilities, Likely):
-            probabilities = probabilities.dense((len(block), len(taxonomy.leaves)))
-        chosen = probabilities >= least
+    work = _Predictor(learner, features if in_file else None, taxonomy, has_coarse(labels), rule, few)
+    for block, likely, predicted in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
+        probabilities, chosen = likely.dense((len(block), len(taxonomy.leaves)))
         found.labels += int(chosen.sum())
+        found.predicted += predicted
         found.empty += int((~chosen.any(axis=1)).sum())
         yield block, probabilities, chosen
         if report is not None:
             report("Predicting", int(block[-1]) + 1, len(labels))
 
 
+class Dense(NamedTuple):
+    """The probabilities of a block, and what is chosen."""
+
+    probabilities: NDArray[np.float32]
+    chosen: NDArray[np.bool_]
+
+    def dense(self, shape: tuple[int, int]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """As they are."""
+        return self.probabilities, self.chosen
+
+
 class Likely(NamedTuple):
-    """The probabilities that are worth sending: the highest of each item, and all that are chosen."""
+    """What of it is worth sending: the highest probabilities of each item, and all that are chosen."""
 
     rows: Index
     concepts: Index
     probabilities: NDArray[np.float32]
+    chosen: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, probabilities: NDArray[np.float32], top: int, least: float) -> "Likely":
+    def of(cls, block: Dense, top: int) -> "Likely":
         """Those of a block."""
-        wanted = probabilities >= least
-        np.put_along_axis(wanted, likeliest(probabilities, top), True, axis=1)
+        wanted = block.chosen.copy()
+        np.put_along_axis(wanted, likeliest(block.probabilities, top), True, axis=1)
         rows, concepts = np.nonzero(wanted)
-        return cls(rows.astype(np.int32), concepts.astype(np.int32), probabilities[rows, concepts])
+        p, chosen = block.probabilities[rows, concepts], block.chosen[rows, concepts]
+        return cls(rows.astype(np.int32), concepts.astype(np.int32), p, chosen)
 
-    def dense(self, shape: tuple[int, int]) -> NDArray[np.float32]:
+    def dense(self, shape: tuple[int, int]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """The block, with -1 where nothing was sent."""
-        probabilities = np.full(shape, -1, np.float32)
-        probabilities[self.rows, self.concepts] = self.probabilities
-        return probabilities
+        probabilities, chosen = np.full(shape, -1, np.float32), np.zeros(shape, np.bool_)
+        probabilities[self.rows, self.concepts], chosen[self.rows, self.concepts] = self.probabilities, self.chosen
+        return probabilities, chosen
 
 
 @dataclass(frozen=True)
@@ -173,46 +192,69 @@ class _Predictor:
     features: Any
     taxonomy: Taxonomy
     coarse_known: bool
-    least: float
+    rule: Rule
     top: int | None
 
-    def __call__(self, task: Task) -> tuple[Index, NDArray[np.float32] | Likely]:
+    def __call__(self, task: Task) -> tuple[Index, Dense | Likely, int]:
+        """Its numbers, what is predicted, and how many of the chosen labels were unknown."""
         block, rows, cells = task
         known = PartLabels(self.taxonomy).show(np.arange(len(block)), cells)
-        rows, states = self.features[block] if rows is None else rows, known.states()
+        rows, states = (
+            self.features[block] if rows is None else rows,
+            known.states(concepts=np.arange(len(self.taxonomy))),
+        )
         if self.coarse_known:
-            p = self.learner.opinions(rows, known)[:, : states.shape[1]]
+            p = self.learner.opinions(rows, known)
         else:
-            p = self.learner.predict_proba(rows)
-        probabilities = np.where(states >= 0, states, p).astype(np.float32)
-        return block, probabilities if self.top is None else Likely.of(probabilities, self.top, self.least)
+            p = with_inner(self.learner.predict_proba(rows), self.taxonomy)
+        p, fine = np.where(states >= 0, states, p).astype(np.float32), slice(0, len(self.taxonomy.leaves))
+        chosen = choose(p, states, self.taxonomy, self.rule.least, fill=self.rule.fill)[:, fine]
+        whole = Dense(p[:, fine], chosen)
+        return (
+            block,
+            whole if self.top is None else Likely.of(whole, self.top),
+            int((chosen & (states[:, fine] < 0)).sum()),
+        )
 
 
-def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
-    """The lowest threshold at which predictions are right so often, by leave-one-out on completely known items.
+def _promised(
+    store: Store, learner: Learner, own: Labels, labels: Labels, precision: float | None, recall: float | None
+) -> Rule:
+    """The rule by which predicted labels are right, or found, as often as wished; refused where there is none."""
+    kind: Kind = "precision" if precision is not None else "recall"
+    target = precision if precision is not None else recall
+    assert target is not None
+    if not 0 < target < 1:
+        raise RamifyError(f"a {kind} that can be promised is a share above 0 and below 1, not {target:g}")
+    if has_coarse(own) and not has_coarse(labels):
+        raise RamifyError(
+            f"a {kind} can only be promised for items whose coarse labels are known, as those of the audit are: give "
+            "them in the table, or give a threshold"
+        )
+    found = audit_of(store, learner, own, store.imported(), MORE_PROBABLE_THAN_NOT, coarse_known=has_coarse(own))
+    if found is None:
+        raise no_left_out(learner)
+    promises = promise(found, kind, target)
+    least = np.full(len(own.taxonomy.leaves), np.inf)
+    for part in promises:
+        if part.threshold is not None:
+            least[part.concepts] = part.threshold
+    if np.isinf(least).all():
+        first = max(promises, key=lambda part: len(part.concepts))
+        raise RamifyError(f"a {kind} of {target:g} cannot be promised yet: {what_it_takes(first)}")
+    return Rule(least, promises=tuple(promises))
 
-    So often even less two standard errors (Wilson's bound): few items say little, and it is the luckiest threshold.
+
+def what_it_takes(part: Promise) -> str:
+    """Why something cannot be promised, and what would help.
+
+    >>> from ramify.quality.intervals import Share
+    >>> what_it_takes(Promise(np.arange(2), None, Share(0.9, 20.0), 40))
+    'it was 0.90 at best in the audit, of 20 labels; about 40 more audit answers would do'
     """
-    if not 0 < precision <= 1:
-        raise RamifyError(f"the precision is a share above 0 and up to 1, not {precision:g}")
-    left_out = learner.left_out(coarse_known=coarse_known)
-    if left_out is None:
-        raise RamifyError(f"{learner.name} cannot estimate its precision from answers: give a threshold, or use refine")
-    truth, probabilities = left_out
-    if len(truth) < FEWEST:
-        raise RamifyError(
-            f"only {len(truth)} items are completely known, and a precision needs {FEWEST}: answer all questions about "
-            "some more items, or give a threshold"
-        )
-    order = np.argsort(-probabilities, axis=None)
-    count = np.arange(1, len(order) + 1)
-    share = np.cumsum((truth == RELEVANT).ravel()[order]) / count
-    middle, spread = share + 2 / count, 2 * np.sqrt(share * (1 - share) / count + 1 / count**2)
-    safe = (middle - spread) / (1 + 4 / count)
-    reached = np.flatnonzero(safe >= precision)
-    if not len(reached):
-        raise RamifyError(
-            f"a precision of {precision:g} cannot be promised from the answers so far, {safe.max():.2f} can: answer "
-            "more, or ask for less"
-        )
-    return float(probabilities.ravel()[order[reached[-1]]])
+    if not part.share.size:
+        return "the audit has no answer to tell it by: go on answering, some of the questions are drawn for it"
+    seen = f"it was {part.share.value:.2f} at best in the audit, of {part.share.size:.0f} labels"
+    if part.more is None:
+        return f"{seen}; other answers must teach the model first"
+    return f"{seen}; about {part.more} more audit answers would do"
