@@ -39,10 +39,11 @@ def show_quality(console: Console, quality: "Quality") -> None:
     for name, fact in _quality_facts(quality):
         grid.add_row(Text(name, style="dim"), Text(fact))
     console.print(grid)
-    table = Table("concept", "precision", "recall", "F1", "audited", box=None, header_style="dim")
+    table = Table("concept", "precision", "recall", "F1", "audited", "agreement", box=None, header_style="dim")
     for concept in quality.concepts:
+        agreement = "" if concept.agreement is None else f"{concept.agreement:.2f}"
         figures = (_figure(part) for part in (concept.precision, concept.recall, concept.f1))
-        table.add_row(Text(concept.path), *figures, str(concept.draws))
+        table.add_row(Text(concept.path), *figures, str(concept.draws), agreement)
     console.print(table)
 
 

@@ -39,6 +39,7 @@ def judge(store: Store, learner: Learner, labels: Labels, opinions: Opinions) ->
     taxonomy, id_of = labels.taxonomy, store.id_of
     every = quality(audit, counts)
     single = [quality(audit, counts, [leaf]) for leaf in taxonomy.leaves]
+    alphas = store.consensus.alphas()
     answers, seconds = store.count_answers(), spent(store)
     curve = [(int(p["answers"]), float(p["estimate"]["f1"])) for p in store.curve() if "f1" in p["estimate"]]
     if every.f1 is not None and every.draws >= FEWEST:
@@ -53,7 +54,9 @@ def judge(store: Store, learner: Learner, labels: Labels, opinions: Opinions) ->
         answers=answers,
         all=shapes.Figures(**_figures(every)),
         concepts=[
-            shapes.ConceptFigures(concept=int(id_of[leaf]), path=path, **_figures(figures))
+            shapes.ConceptFigures(
+                concept=int(id_of[leaf]), path=path, agreement=alphas.get(int(id_of[leaf])), **_figures(figures)
+            )
             for leaf, path, figures in zip(taxonomy.leaves, paths, single, strict=True)
         ],
         seconds=seconds,

@@ -404,6 +404,7 @@ class ConceptFigures(Figures):
 
     concept: int
     path: str
+    agreement: float | None = Field(description="Krippendorff's alpha of several people's answers to the same items.")
 
 
 class Advised(Shape):
