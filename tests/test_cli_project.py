@@ -108,7 +108,7 @@ def test_from_a_csv_to_fine_labels(here):
     assert "Saved 0 answers, 8 were there already." in run("answer", "pets", "ask.csv")
 
     assert run("predict", "pets", "--out", "fine.csv") == (
-        "Wrote 60 rows of 60 items to fine.csv.\n60 labels have a probability of 0.5 or more; 0 items have none.\n"
+        "Wrote 60 rows of 60 items to fine.csv.\n60 labels, 28 of them predicted; 0 items have none.\n"
     )
     found = {row["id"]: row for row in rows(Path("fine.csv"))}
     fine = ["animal > cat", "animal > dog", "food > apple", "food > banana"]
@@ -142,7 +142,7 @@ def test_mistakes_are_one_sentence(here):
     assert refused("init", "pets", "--taxonomy", "taxonomy.yaml") == "pets is a project already: give a new folder"
     assert refused("add", "pets", "none.csv") == "none.csv: there is no such file"
     assert refused("predict", "pets", "--threshold", 0.5, "--precision", 0.9) == (
-        "give either a threshold or a precision, not both"
+        "give either a threshold, a precision or a recall, not several"
     )
     assert refused("predict", "pets", "--threshold", 2) == "the threshold is a probability from 0 to 1, not 2"
     assert refused("predict", "pets", "--out", "x.txt").startswith("the format 'txt' is none of")

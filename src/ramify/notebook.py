@@ -9,7 +9,7 @@ from ramify.labels import Labels
 from ramify.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from ramify.project.live.shapes import Status
+    from ramify.project.live.shapes import Quality, Status
     from ramify.project.transfer.answer_table import Answered
     from ramify.project.transfer.importing import Added
 
@@ -128,17 +128,19 @@ class Project:
         single: bool = False,
         strategy: str = "expected-gain",
         how: str | None = None,
+        audit: float | None = None,
     ) -> Any:
         """The questions whose answers would help most, as a DataFrame whose column ``answer`` is to be filled.
 
         A row asks which of its ``choices`` apply to an item (write their names, or none, or skip); with ``single`` a
         row asks about one concept (yes, no or skip). ``answer`` takes the table in. With ``how`` all items are looked
-        at.
+        at. A share of them, ``audit``, is drawn at random, to tell how good all labels are: by default as before, at
+        first one in ten.
         """
         from ramify.project.live.service import Service
         from ramify.project.live.suggesting import suggest
 
-        with Service(self.folder, strategy=strategy, background=False, engine=how) as service:
+        with Service(self.folder, strategy=strategy, audit=audit, background=False, engine=how) as service:
             return _frame(suggest(service, annotator, n, single=single))
 
     def answer(self, table: Any, *, annotator: str | None = None) -> "Answered":
@@ -150,9 +152,19 @@ class Project:
             return answer_from_table(store, table, annotator=annotator)
 
     def predict(
-        self, table: Any = None, *, threshold: float | None = None, precision: float | None = None, **reading: Any
+        self,
+        table: Any = None,
+        *,
+        threshold: float | None = None,
+        precision: float | None = None,
+        recall: float | None = None,
+        **reading: Any,
     ) -> Any:
-        """Fine labels and probabilities as a DataFrame, of the project's own items or of new ones."""
+        """Fine labels and probabilities as a DataFrame, of the project's own items or of new ones.
+
+        Labels are chosen from a threshold on, by default one for each concept; or so that a precision or a recall of
+        the predicted ones holds with 95 % confidence, by the audit.
+        """
         from ramify.project.store.store import Store
         from ramify.project.transfer.exporting import prediction_columns, prediction_tables
         from ramify.project.transfer.predicting import predicting
@@ -164,7 +176,7 @@ class Project:
         with Store(self.folder) as store:
             columns: dict[str, list[Any]] = {name: [] for name in prediction_columns(store.taxonomy)}
             how = {"layout": _made(Layout, reading), **passed}
-            with predicting(store, table, threshold=threshold, precision=precision, **how) as predicted:
+            with predicting(store, table, threshold=threshold, precision=precision, recall=recall, **how) as predicted:
                 for block in prediction_tables(store.taxonomy, predicted.ids, predicted.blocks):
                     for name, values in block.items():
                         columns[name] += values
@@ -184,6 +196,14 @@ class Project:
 
         with Store(self.folder) as store:
             return read_status(store)
+
+    def quality(self) -> "Quality":
+        """How good the labels of all items are now, answered and predicted, by questions that were drawn at random."""
+        from ramify.project.live.judging import measure
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return measure(store)
 
     def serve(self, **options: Any) -> None:
         """Serve the annotation page until it is interrupted; the options are those of ``ramify serve``."""

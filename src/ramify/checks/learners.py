@@ -301,15 +301,16 @@ def check_not_outgrown(learner: Learner) -> None:
 
 
 def check_estimates(learner: Learner) -> None:
-    """What it tells of its own quality, if anything, are shares."""
+    """What it tells of its own quality, if anything, are shares; so is what it says of items without their answers."""
     model = fitted(learner)
+    learned = model.learned_items()
     assert all(0 <= value <= 1 for value in model.estimate().values())
     for coarse_known in (False, True):
-        left_out = model.left_out(coarse_known=coarse_known)
-        if left_out is not None:
-            states, probabilities = left_out
-            assert states.shape == probabilities.shape
-            assert set(np.unique(states)) <= {0, 1}
+        if learned is not None:
+            states = np.full((len(learned), len(TAXONOMY)), UNKNOWN, np.int8)
+            left_out = model.left_out(learned, states, coarse_known=coarse_known)
+            assert left_out is None or ((left_out >= 0) & (left_out <= 1)).all()
+            assert left_out is None or left_out.shape == states.shape
 
 
 def check_evidence(learner: Learner) -> None:

@@ -19,6 +19,15 @@ StrategyName = Annotated[
     str,
     typer.Option("--strategy", help="Who chooses the questions: expected-gain, finish, ... or module:Class."),
 ]
+AuditShare = Annotated[
+    float | None,
+    typer.Option(
+        "--audit",
+        metavar="SHARE",
+        help="The share of questions that are drawn at random, to tell how good all labels are; holds from now on.",
+        show_default="as before; at first 0.1",
+    ),
+]
 Templates = Annotated[
     list[str] | None,
     typer.Option(

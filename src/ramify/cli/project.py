@@ -8,6 +8,7 @@ from rich.console import Console
 
 from ramify.cli.base import PROJECT, app
 from ramify.cli.options import (
+    AuditShare,
     CoarseOnly,
     Complete,
     Engine,
@@ -126,11 +127,23 @@ def add(
 def status(folder: Folder) -> None:
     """Show how far a project is: items, answers, what is known of each concept, the model."""
     from ramify.cli.status import show
+    from ramify.project.live.judging import noted
     from ramify.project.live.status import read_status
     from ramify.project.store.store import Store
 
     with Store(folder) as store:
-        show(Console(), folder, read_status(store))
+        show(Console(), folder, read_status(store), noted(store))
+
+
+@app.command(rich_help_panel=PROJECT)
+def quality(folder: Folder) -> None:
+    """Estimate how good the labels of all items are, answered and predicted, by the questions drawn at random."""
+    from ramify.cli.status import show_quality
+    from ramify.project.live.judging import measure
+    from ramify.project.store.store import Store
+
+    with Store(folder) as store:
+        show_quality(Console(), measure(store))
 
 
 @app.command(rich_help_panel=PROJECT)
@@ -212,6 +225,7 @@ def serve(
             min=1,
         ),
     ] = None,
+    audit: AuditShare = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Serve the annotation page until Ctrl-C."""
@@ -226,6 +240,7 @@ def serve(
         overlap=overlap,
         budget=budget,
         train_every=train_every,
+        audit=audit,
         open_browser=open_browser,
     )
 

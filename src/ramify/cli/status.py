@@ -11,15 +11,17 @@ from rich.text import Text
 from ramify.labels.words import STATES
 from ramify.progress import in_words
 
+FEWEST = 30  # audit answers from which figures of all labels are printed
+
 if TYPE_CHECKING:
-    from ramify.project.live.shapes import Status, TrainingFacts
+    from ramify.project.live.shapes import Bounds, Quality, Status, TrainingFacts
 
 
-def show(console: Console, folder: Path, status: "Status") -> None:
-    """Print how far a project is."""
+def show(console: Console, folder: Path, status: "Status", quality: "Quality | None" = None) -> None:
+    """Print how far a project is, and how good its labels are as it was estimated last."""
     console.print(Text(str(folder), style="bold"), soft_wrap=True)
     grid = Table.grid(padding=(0, 2))
-    for name, fact in _facts(status):
+    for name, fact in [*_facts(status), *_quality_facts(quality)]:
         grid.add_row(Text(name, style="dim"), Text(fact))
     console.print(grid)
     table = Table("concept", box=None, header_style="dim")
@@ -29,6 +31,35 @@ def show(console: Console, folder: Path, status: "Status") -> None:
         line = "  " * concept.path.count(" > ") + concept.name
         table.add_row(Text(line), *map(str, (concept.yes, concept.no, concept.unknown)))
     console.print(table)
+
+
+def show_quality(console: Console, quality: "Quality") -> None:
+    """Print how good labels are, all of them and of each concept."""
+    grid = Table.grid(padding=(0, 2))
+    for name, fact in _quality_facts(quality):
+        grid.add_row(Text(name, style="dim"), Text(fact))
+    console.print(grid)
+    table = Table("concept", "precision", "recall", "F1", "audited", "agreement", box=None, header_style="dim")
+    for concept in quality.concepts:
+        agreement = "" if concept.agreement is None else f"{concept.agreement:.2f}"
+        figures = (_figure(part) for part in (concept.precision, concept.recall, concept.f1))
+        table.add_row(Text(concept.path), *figures, str(concept.draws), agreement)
+    console.print(table)
+
+
+def _quality_facts(quality: "Quality | None") -> list[tuple[str, str]]:
+    if quality is None:
+        return []
+    facts = [
+        (name, f"{_figure(part)}, from {quality.all.draws} audit answers after {quality.answers} answers")
+        for name, part in (("F1", quality.all.f1), ("precision", quality.all.precision), ("recall", quality.all.recall))
+        if part is not None and quality.all.draws >= FEWEST
+    ]
+    return [*facts, ("advice", quality.advice.said)]
+
+
+def _figure(bounds: "Bounds | None") -> str:
+    return "-" if bounds is None else f"{bounds.value:.2f} ({bounds.low:.2f} to {bounds.high:.2f})"
 
 
 def _how_far(training: "TrainingFacts") -> str:

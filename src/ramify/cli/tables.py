@@ -1,7 +1,8 @@
 """Commands on a project that read or write tables: questions, answers, predictions, labels."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from ramify.cli.base import PROJECT, app
 from ramify.cli.options import (
+    AuditShare,
     Engine,
     Features,
     Folder,
@@ -31,6 +33,10 @@ from ramify.cli.options import (
 from ramify.cli.progress import progress
 from ramify.errors import RamifyError
 
+if TYPE_CHECKING:
+    from ramify.project.transfer.predicting import Predicted
+    from ramify.taxonomy import Taxonomy
+
 MANY, TOP = 500, 10  # fine concepts that are too many for columns, and how many of each item are written then
 
 
@@ -42,6 +48,7 @@ def suggest(
         bool, typer.Option("--single", help="Ask about one concept in each row, not about all open ones of a group.")
     ] = False,
     strategy: StrategyName = "expected-gain",
+    audit: AuditShare = None,
     annotator: Annotated[str, typer.Option(help="Who will answer them.")] = "file",
     out: Annotated[
         Path | None, typer.Option(help="Write them to a table with an empty answer column, for ramify answer.")
@@ -63,7 +70,7 @@ def suggest(
         _check_unanswered(out)
     with (
         progress("questions may be out for ten minutes") as far,
-        Service(folder, strategy=strategy, background=False, engine=engine, report=far) as service,
+        Service(folder, strategy=strategy, audit=audit, background=False, engine=engine, report=far) as service,
     ):
         out_already = len(service.leases.own(annotator)[0])
         columns = suggested(service, annotator, count, single=single)
@@ -123,10 +130,16 @@ def predict(
     ] = None,
     out: Annotated[Path, typer.Option(help="The table to write.")] = Path("predictions.csv"),
     threshold: Annotated[
-        float | None, typer.Option(help="The least probability of a label.", show_default="0.5")
+        float | None,
+        typer.Option(help="The least probability of a label.", show_default="for each concept, by the answers"),
     ] = None,
     precision: Annotated[
-        float | None, typer.Option(help="Choose the threshold so that this share of labels is right, by the answers.")
+        float | None,
+        typer.Option(help="Choose thresholds at which this share of predicted labels is right, promised by the audit."),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Choose thresholds at which this share of unknown labels is found, promised by the audit."),
     ] = None,
     top: Annotated[
         int | None,
@@ -172,6 +185,7 @@ def predict(
         wanted: dict[str, Any] = {
             "threshold": threshold,
             "precision": precision,
+            "recall": recall,
             "top": top,
             "how": engine,
             "progress": shown,
@@ -183,11 +197,27 @@ def predict(
             else:
                 written = export_likeliest(out, kind, taxonomy, ids, blocks, top, safe=safe_csv)
     tell_left_out(predicted.left_out)
-    if predicted.untested:
-        print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
     print(f"Wrote {written} {'rows' if top is None else 'likely concepts'} of {len(ids)} items to {out}.")
+    for line in _promises(predicted, taxonomy, "recall" if precision is None else "precision", precision or recall):
+        print(line)
     found = predicted.found
-    print(f"{found.labels} labels have a probability of {found.least:.2g} or more; {found.empty} items have none.")
+    print(f"{found.labels} labels, {found.predicted} of them predicted; {found.empty} items have none.")
+
+
+def _promises(predicted: "Predicted", taxonomy: "Taxonomy", kind: str, target: float | None) -> Iterator[str]:
+    """What holds of the predicted labels, and of which concepts nothing can be promised."""
+    from ramify.project.transfer.predicting import what_it_takes
+
+    for part in predicted.rule.promises:
+        alone = len(part.concepts) == 1
+        who = taxonomy.path(part.concepts[0]) if alone else f"{len(part.concepts)} concepts together"
+        if part.threshold is None:
+            yield f"{who}: no label is chosen, a {kind} of {target:g} cannot be promised: {what_it_takes(part)}."
+        else:
+            yield (
+                f"{who}: {kind} {target:g} holds with 95 % confidence from a probability of {part.threshold:.3f} on "
+                f"({part.share.value:.3f} in the audit, of {part.share.size:.0f} labels)."
+            )
 
 
 @app.command(rich_help_panel=PROJECT)

@@ -151,10 +151,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Precision@k without held-out data; empty where it cannot tell."""
         return {}
 
-    def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats] | None:
-        """States and probabilities of the completely known items, each by a model that did not see it, if it can.
+    def left_out(self, items: Index, states: NDArray[np.int8], *, coarse_known: bool) -> Floats | None:
+        """The probability of every concept of items that it learned from, by a model that did not see their answers.
 
-        ``coarse_known`` asks for ``opinions``, which use the coarse labels, instead of ``predict_proba``.
+        Given some states of all concepts (items x concepts), as ``opinions`` are; without ``coarse_known``, as
+        ``predict_proba`` is. None where the learner cannot leave answers out.
         """
         return None
 

@@ -30,6 +30,7 @@ from ramify.learners.evidence import (
 from ramify.learners.fine_stage import FineStage, Solution
 from ramify.learners.fine_stage import Looks as Remembered
 from ramify.learners.forest import Forest, Given, dense
+from ramify.learners.inner import with_inner
 from ramify.learners.lessons import probable
 from ramify.learners.names import Names
 from ramify.learners.tree import path_products
@@ -281,11 +282,15 @@ class Refine(CoarseLearner):
         above[:, leaves] = UNKNOWN
         return states, doubles(self._forest.opinions(coarse, dense(given), above)[:, leaves])
 
-    def left_out(self, *, coarse_known: bool) -> tuple[NDArray[np.int8], Floats]:
-        """States and probabilities of the completely known items, each by a model that did not see it."""
-        states, scores = self._left_out(self.fine_.complete(), coarse_known=coarse_known)
-        calibrated = self._calibration(coarse_known=coarse_known)(torch.from_numpy(scores))
-        return states[:, self.taxonomy_.leaves], doubles(calibrated)
+    def left_out(self, items: Index, states: NDArray[np.int8], *, coarse_known: bool) -> Floats:
+        """What regressions and a net that did not see an item's own answers say of it, given some states."""
+        slots, rows = np.unique([self.fine_.slot_of[item] for item in items.tolist()], return_inverse=True)
+        slots = slots.astype(np.intp)
+        coarse, given = (torch.from_numpy(p[rows]) for p in (self.fine_.coarse[slots], self.fine_.leave_one_out(slots)))
+        if coarse_known:
+            return doubles(self._opinions(coarse, dense(given), torch.from_numpy(states)))
+        fine = self._calibration(coarse_known=False)(self._forest.scores(coarse, given))
+        return with_inner(doubles(fine), self.taxonomy_)
 
     def estimate(self) -> dict[str, float]:
         """Precision@1, 3 and 5 by leave-one-out, without held-out data; empty where few items are completely known."""

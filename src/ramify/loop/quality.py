@@ -7,7 +7,7 @@ import numpy as np
 from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.learners import Learner
 from ramify.learners.base import at_once
-from ramify.quality.deciding import coarse_known, decide
+from ramify.quality.deciding import decide, has_coarse
 from ramify.taxonomy import Index
 
 WISHED = 0.95  # the precision at which an entry counts as settled
@@ -42,7 +42,7 @@ def pool_quality(
     PoolQuality(pool_f1=0.6666666666666666, settled_share=0.5, settled_right=None)
     """
     right = claimed = relevant = entries = known = sure = sure_and_right = 0
-    above, size = coarse_known(labels), at_once(len(labels.taxonomy))
+    above, size = has_coarse(labels), at_once(len(labels.taxonomy))
     for first in range(0, len(pool), size):
         items = pool[first : first + size]
         own, states = labels.take(items), truth.states(items)

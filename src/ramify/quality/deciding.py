@@ -45,11 +45,11 @@ def decide(
     return probabilities[:, :n_fine], chosen[:, :n_fine]
 
 
-def coarse_known(labels: Labels) -> bool:
+def has_coarse(labels: Labels) -> bool:
     """Whether any root is known: then opinions, which use it, say more than predictions.
 
     >>> from ramify.taxonomy import Taxonomy
-    >>> coarse_known(Labels(Taxonomy({"animal": ["cat", "dog"]}), [[-1]]))
+    >>> has_coarse(Labels(Taxonomy({"animal": ["cat", "dog"]}), [[-1]]))
     False
     """
     return bool((labels.states(concepts=labels.taxonomy.roots) >= 0).any())

@@ -174,6 +174,12 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
     def status() -> Response:
         return Json(service.status())
 
+    @app.get("/api/quality", response_model=shape.Quality | None, summary="How good the labels are")
+    def quality() -> Response:
+        """Precision, recall and F1 of all labels as they would be exported now, by questions drawn at random."""
+        found = service.quality()
+        return JSONResponse(None) if found is None else Json(found)
+
     @app.get("/api/taxonomy", response_model=list[shape.Concept], summary="All concepts, in reading order")
     def taxonomy() -> Response:
         return Json(service.taxonomy())
@@ -247,6 +253,7 @@ def serve(
     overlap: int = 1,
     budget: int | None = None,
     train_every: int | None = None,
+    audit: float | None = None,
     open_browser: bool = False,
 ) -> None:
     """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given."""
@@ -260,7 +267,9 @@ def serve(
         check_token(token)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that whoever ends it ends it tidily
     with _listen(host, port) as listening:
-        service = Service(folder, strategy=strategy, overlap=overlap, budget=budget, train_every=train_every)
+        service = Service(
+            folder, strategy=strategy, overlap=overlap, budget=budget, train_every=train_every, audit=audit
+        )
         try:
             hosts = {*LOCAL_HOSTS, _in_link(host)} if _is_local(host) else None
             app = create_app(service, token=token, hosts=hosts, name=Path(folder).resolve().name)

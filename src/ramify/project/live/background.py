@@ -8,12 +8,14 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING
 
 from ramify.errors import RamifyError
 from ramify.project.live.shapes import Problem
 from ramify.project.live.state import Change
+from ramify.quality.estimate import FEWEST
 
 if TYPE_CHECKING:
     from ramify.project.live.service import Service
@@ -147,6 +149,8 @@ class Background:
                 self._since["list"] = 0
                 questions.make(everything=True, rest=self._rest)
                 self._train_if_outgrown()
+        if service.auditing.missing():
+            service.auditing.renew(partial(self._rest, 0.01))
         with self._when_due("estimate", self._since["estimate"] >= ESTIMATE_AFTER) as due:
             if due:
                 self._since["estimate"] = 0
@@ -205,6 +209,7 @@ class Background:
         self._train_if_outgrown()  # by what was answered while it was trained
 
     def _estimate(self) -> None:
+        quality = self.service.judge()
         estimate = self.state.model.estimate()
-        if estimate:
+        if estimate and (quality is None or quality.all.draws < FEWEST):  # else it was noted with the audit's figures
             self.state.store.add_curve_point(self.state.store.count_answers(), estimate)

@@ -18,7 +18,9 @@ from ramify.labels import ANSWERS, UNKNOWN
 from ramify.progress import Report
 from ramify.project.limits import LONGEST_PAGE, MODES, check_name
 from ramify.project.live import shapes, training
+from ramify.project.live.auditing import Auditing, share_of
 from ramify.project.live.background import Background
+from ramify.project.live.judging import judge, noted
 from ramify.project.live.screens import REMEMBERED, Screens
 from ramify.project.live.shortlists import Questions, make_strategy
 from ramify.project.live.state import State
@@ -45,6 +47,7 @@ class Service:
         budget: int | None = None,
         lease_seconds: float = 600.0,
         train_every: int | None = None,
+        audit: float | None = None,
         background: bool = True,
         engine: str | None = None,
         report: Report | None = None,
@@ -61,6 +64,7 @@ class Service:
         self._process: subprocess.Popen[bytes] | None = None
         self.state = State(self.store)
         self.questions = Questions(self.state, self.leases, chosen, engine, report)
+        self.auditing = Auditing(self.state, self.leases, share_of(self.state, audit), wait=background)
         self._worth_again_at = 0.0
         self.screens = Screens(self.state)
         self.views = Views(self.state, self.screens)
@@ -73,6 +77,7 @@ class Service:
     def take_up(self) -> None:
         """Another process added items or split a concept: new questions, new counts, and a new model."""
         self.questions.make(everything=False)
+        self.auditing.forget()
         self.screens.positives.clear()
         self._tally, self._counted = None, False
         self.train()
@@ -146,7 +151,9 @@ class Service:
             return second[:count]
         offers: list[list[Entry]] = []
         while len(offers) < count:
-            entries = self.questions.take(mode, skipped)
+            passed = skipped.union(*offers)  # both may come to the same entries
+            entries = self.auditing.take(mode, passed) if self.auditing.due() else None
+            entries = entries or self.questions.take(mode, passed)
             if entries is None:
                 break
             offers.append(entries)
@@ -220,6 +227,7 @@ class Service:
         """Bring everything in line with the answers on disk; returns how many more entries are known by deduction."""
         change = self.state.apply(entries)
         self._counted = False
+        self.auditing.look_again(change.items.tolist())
         yes = change.values == ANSWERS["yes"]
         self.screens.remember(change.items[yes].tolist(), change.concepts[yes].tolist())
         self.background.take_in(change)
@@ -262,6 +270,19 @@ class Service:
             problems.append(shapes.Problem(what=self.state.model.problem, at=time.time()))
         version = self.state.model.version
         return status_of(self.store, self.tally(), budget=self.budget, version=version, problems=problems)
+
+    def quality(self) -> shapes.Quality | None:
+        """How good the labels are by the audit, as it was estimated last; None before there was anything to tell by."""
+        return noted(self.store)
+
+    def judge(self) -> shapes.Quality | None:
+        """Estimate how good the labels are now, and note it."""
+        now = self.state.snapshot()
+        model = now.model
+        if model.learner is None or model.learner.taxonomy_ != now.labels.taxonomy:
+            return None
+        with model.lock:
+            return judge(self.store, model.learner, now.labels, lambda items: model.opinions(now.labels, items))
 
     def taxonomy(self) -> list[shapes.Concept]:
         """All concepts in reading order."""

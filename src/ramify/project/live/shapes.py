@@ -442,3 +442,52 @@ class Refusal(Shape):
     """What every refused request gets."""
 
     error: str = Field(description="One sentence: what is wrong and what to do.")
+
+
+# -- how good it is ----------------------------------------------------------------------------------------------------
+
+
+class Bounds(Shape):
+    """A share between two bounds, with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Figures(Shape):
+    """How good labels are, as they would be exported now; None where the audit does not tell yet."""
+
+    precision: Bounds | None
+    recall: Bounds | None
+    f1: Bounds | None
+    draws: int = Field(description="The answered audit questions that it comes from.")
+    settled: float = Field(description="The share of labels that are known, not predicted.")
+
+
+class ConceptFigures(Figures):
+    """Of one fine concept."""
+
+    concept: int
+    path: str
+    agreement: float | None = Field(description="Krippendorff's alpha of several people's answers to the same items.")
+
+
+class Advised(Shape):
+    """Whether to go on answering."""
+
+    kind: Literal["early", "worth it", "done"]
+    said: str = Field(description="One sentence.")
+    gain: Bounds | None = Field(description="What so many minutes would add to F1.")
+    minutes: int
+
+
+class Quality(Shape):
+    """How good the labels of all items are, answered and predicted, by questions that were drawn at random."""
+
+    at: float
+    answers: int
+    all: Figures
+    concepts: list[ConceptFigures]
+    seconds: float = Field(description="How long people answered, without pauses over a minute.")
+    advice: Advised

@@ -18,8 +18,10 @@ from ramify.learners.cache import Cache
 from ramify.parallel import team
 from ramify.parcels import packed, unpacked
 from ramify.progress import Report
+from ramify.project.live.judging import judge
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import make_learner
+from ramify.project.transfer.measuring import opinions_of
 from ramify.project.transfer.names import TEMPLATES, ReadNames, read_names
 
 LOWEST_PRIORITY = 19
@@ -77,7 +79,9 @@ def _train(store: Store, learner: Learner, templates: list[str] | None, report: 
     if team().size > 1:  # all learn from what this process has read
         team().agree(packed((learner, features, labels, names.vectors)))
     learner.watch(report).fit(features, labels, names=names.vectors)
-    return store.new_model(partial(_write, learner, features, labels, names.said, report))
+    version = store.new_model(partial(_write, learner, features, labels, names.said, report))
+    judge(store, learner, labels, opinions_of(learner, features, labels))
+    return version
 
 
 def train_along() -> None:

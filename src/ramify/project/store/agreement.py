@@ -100,6 +100,33 @@ def agreement_of_annotators(said: Opinions) -> dict[int, float]:
     return {who: float(agreeing[who] / others[who]) for who in np.flatnonzero(others).tolist()}
 
 
+def alphas(said: Opinions) -> dict[int, float]:
+    """Krippendorff's alpha of each concept that several people answered for the same items; 1 is agreement, 0 chance.
+
+    With yes and no, n values in all of items that have two or more, and (m, y, n) = values, yeses, noes of an item:
+    1 - (n - 1) sum(2 y n / (m - 1)) / (2 Y N). None is given where all said the same: chance could not do worse.
+    Answers that settle do not count, as above.
+
+    >>> items, who = np.repeat([0, 1, 2], 2), np.tile([0, 1], 3)
+    >>> values = np.array([1, 1, 0, 0, 1, 0], np.int8)
+    >>> {concept: round(a, 3) for concept, a in alphas(Opinions(who, items, items * 0, values, items < 0)).items()}
+    {0: 0.444}
+    """
+    own = agreed(said.some(np.flatnonzero(~said.settles)))
+    count = len(own.items)
+    everyone = np.bincount(own.lines, minlength=count)
+    yes = np.bincount(own.lines, own.opinions.values == RELEVANT, minlength=count)
+    found = {}
+    for concept in np.unique(own.concepts[everyone > 1]).tolist():
+        lines = (own.concepts == concept) & (everyone > 1)
+        m, y = everyone[lines], yes[lines]
+        total, yeses = m.sum(), y.sum()
+        apart, by_chance = float((2 * y * (m - y) / (m - 1)).sum()), float(2 * yeses * (total - yeses))
+        if by_chance:
+            found[concept] = float(1 - (total - 1) * apart / by_chance)
+    return found
+
+
 def _last_places(keys: Index) -> Index:
     """Where each different key stands for the last time, in ascending order."""
     _, from_end = np.unique(keys[::-1], return_index=True)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sqlalchemy import Connection, bindparam, select
 
 from ramify.labels import ANSWERS, IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
-from ramify.project.store.agreement import Agreement, Opinions, agreed, agreement_of_annotators
+from ramify.project.store.agreement import Agreement, Opinions, agreed, agreement_of_annotators, alphas
 from ramify.project.store.database import among, quickly
 from ramify.project.store.items import Contents, Items
 from ramify.project.store.schema import events
@@ -221,6 +221,10 @@ class Consensus:
     def count_answers(self) -> int:
         """How many answers yes and no stand."""
         return self.ledger().count
+
+    def alphas(self) -> dict[int, float]:
+        """Krippendorff's alpha of each concept that several people answered for the same items: see ``agreement``."""
+        return alphas(self.ledger().live)
 
     def annotators(self) -> list[dict[str, Any]]:
         """For each annotator by name: answers yes, no and skip that stand, answers undone, agreement with others."""

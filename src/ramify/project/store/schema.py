@@ -62,6 +62,18 @@ leases = Table(
     Column("tab", Text),
 )
 
+audits = Table(
+    "audits",
+    METADATA,
+    Column("item", Integer, primary_key=True),
+    Column("concept", Integer, primary_key=True),
+    Column("at", Float),
+    Column("drawn_from", Integer),
+    Column("items", Integer),
+    Column("after", Integer),
+)
+"""Units that were drawn at random: an item and a root of the taxonomy, one of so many."""
+
 models = Table(
     "models",
     METADATA,

@@ -15,6 +15,7 @@ from ramify.files import disk_troubles
 from ramify.labels import Labels
 from ramify.project.store import adding
 from ramify.project.store.answers import Answered, Answers, Event, Request
+from ramify.project.store.audits import Audits
 from ramify.project.store.backup import read_backup, write_backup
 from ramify.project.store.consensus import Consensus
 from ramify.project.store.flags import Flag, Flags
@@ -61,6 +62,7 @@ class Store:
         self.answers = Answers(self._items)
         self.consensus = Consensus(self._items)
         self.flags = Flags(self.database)
+        self.audits = Audits(self._items)
         self.models = Models(self.folder, self.database)
         self.trainings = Trainings(self.folder, self.database)
 

@@ -1,21 +1,20 @@
-"""Predictions for a project's items or for new ones: at a threshold, or at a wished precision."""
+"""Predictions for a project's items or for new ones: by thresholds, or at a precision or recall that is promised."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ramify.engine import check, stream
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, Labels
+from ramify.labels import Labels
 from ramify.labels.part import PartLabels
 from ramify.labels.store import Store as Cells
 from ramify.learners import Learner
 from ramify.learners.base import at_once
-from ramify.learners.warm import warm_items
 from ramify.parcels import travels_by_name
 from ramify.progress import Report
 from ramify.project.store.store import Store
@@ -23,25 +22,35 @@ from ramify.project.transfer.exporting import likeliest
 from ramify.project.transfer.features import Progress, drop_drafts
 from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
-from ramify.quality.deciding import Blocks, Decided, coarse_known, decide
+from ramify.project.transfer.measuring import audit_of, no_left_out, thresholds_of
+from ramify.quality.deciding import Blocks, Decided, decide, has_coarse
 from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT
+from ramify.quality.promise import Kind, Promise, promise
 from ramify.taxonomy import Index, Taxonomy
-
-FEWEST = 20  # completely known items from which a precision is estimated
-
 
 Task: TypeAlias = tuple[Index, Any, Cells]
 """The numbers of some items, their features (None where they are read from a file), and what is known of them."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How labels are chosen."""
+
+    least: ArrayLike = MORE_PROBABLE_THAN_NOT
+    """The probability from which on a label is chosen, one for all or one for each fine concept."""
+    fill: bool = False
+    """Whether a child is chosen where one of them must be relevant, and none is probable enough."""
+    promises: tuple[Promise, ...] = ()
 
 
 @dataclass
 class Found:
     """What was chosen, as far as the predictions were read."""
 
-    least: float = 0.5
-    """The probability from which on a label is chosen."""
     labels: int = 0
     """How many labels were chosen of fine concepts."""
+    predicted: int = 0
+    """How many of them were unknown."""
     empty: int = 0
     """Items without any."""
 
@@ -52,11 +61,10 @@ class Predicted:
 
     ids: list[str]
     blocks: Blocks
+    rule: Rule
     found: Found
-    left_out: list[str]
+    left_out: list[str] = field(default_factory=list)
     """Items that cannot be read, and why."""
-    untested: bool
-    """Whether no item is completely known: then nothing says how good the probabilities are."""
 
 
 @contextmanager
@@ -66,6 +74,7 @@ def predicting(
     *,
     threshold: float | None = None,
     precision: float | None = None,
+    recall: float | None = None,
     top: int | None = None,
     how: str = "serial",
     progress: Progress | None = None,
@@ -76,51 +85,47 @@ def predicting(
     ``how`` is the engine that embeds and predicts, ``top`` is as for ``predict``.
     """
     check(how)
-    if threshold is not None and precision is not None:
-        raise RamifyError("give either a threshold or a precision, not both")
+    if sum(wish is not None for wish in (threshold, precision, recall)) > 1:
+        raise RamifyError("give either a threshold, a precision or a recall, not several")
     if threshold is not None and not 0 <= threshold <= 1:
         raise RamifyError(f"the threshold is a probability from 0 to 1, not {threshold:g}")
     own = store.labels()
     learner = current_learner(store, own)
-    untested, found = not len(warm_items(own)), Found()
-    wanted: dict[str, Any] = {"threshold": threshold, "precision": precision, "found": found}
-    wanted |= {"top": top, "how": how, "report": progress}
-    if source is None:
-        blocks = predict(learner, store.features(), own, **wanted)
-        yield Predicted(store.all_ids().tolist(), blocks, found, [], untested)
-        return
-    new = prepare(store, source, new=True, how=how, progress=progress, **reading)
-    known = new.items.labels.take(new.chosen)
-    blocks = predict(learner, new.features, known, **wanted)
-    yield Predicted(new.ids, blocks, found, new.left_out, untested)
-    drop_drafts(store, new.drafts)
+    new = None if source is None else prepare(store, source, new=True, how=how, progress=progress, **reading)
+    labels = own if new is None else new.items.labels.take(new.chosen)
+    found = Found()
+    if threshold is not None:
+        rule = Rule(threshold)
+    elif precision is not None or recall is not None:
+        rule = _promised(store, learner, own, labels, precision, recall)
+    else:
+        rule = Rule(thresholds_of(learner, own, store.imported()), fill=True)
+    features = store.features() if new is None else new.features
+    blocks = predict(learner, features, labels, rule, found, top=top, how=how, report=progress)
+    yield Predicted(
+        store.all_ids().tolist() if new is None else new.ids, blocks, rule, found, new.left_out if new else []
+    )
+    if new is not None:
+        drop_drafts(store, new.drafts)
 
 
 def predict(
     learner: Learner,
     features: Any,
     labels: Labels,
-    *,
-    threshold: float | None = None,
-    precision: float | None = None,
+    rule: Rule | None = None,
     found: Found | None = None,
+    *,
     how: str = "serial",
     top: int | None = None,
     report: Report | None = None,
 ) -> Blocks:
     """Rows, probabilities and what is chosen, of some items, block by block; ``found`` is told what was chosen.
 
-    What is known of them stays as it is known, 1 or 0, and helps with the rest. Without a threshold a label must be
-    more probable than not, or the most probable child where there must be one. ``how`` is the engine; where
-    only the ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
+    What is known of them stays as it is known, 1 or 0, and helps with the rest. ``how`` is the engine; where only the
+    ``top`` probabilities of each item are wanted, its workers may leave out others, as -1.
     """
-    found = Found() if found is None else found
-    taxonomy = labels.taxonomy
-    known_above = coarse_known(labels)
-    least = MORE_PROBABLE_THAN_NOT if threshold is None else threshold
-    if precision is not None:
-        least = threshold_for(learner, precision, coarse_known=known_above)
-    found.least = least
+    rule, found, taxonomy = rule or Rule(fill=True), found or Found(), labels.taxonomy
     # A file travels by its name; of other features each block takes its rows along.
     in_file = travels_by_name(features)
 
@@ -131,20 +136,30 @@ def predict(
             yield block, None if in_file else features[block], labels.take(block).cells
 
     few = None if how == "serial" else top
-    fill = threshold is None and precision is None
-    work = _Predictor(learner, features if in_file else None, taxonomy, known_above, least, fill, few)
-    for block, predicted in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
-        dense = (len(block), len(taxonomy.leaves))
-        probabilities, chosen = predicted.dense(dense) if isinstance(predicted, Likely) else predicted
+    work = _Predictor(learner, features if in_file else None, taxonomy, has_coarse(labels), rule, few)
+    for block, likely, predicted in stream(work, tasks(), how, lambda task: f"items {task[0][0]} to {task[0][-1]}"):
+        probabilities, chosen = likely.dense((len(block), len(taxonomy.leaves)))
         found.labels += int(chosen.sum())
+        found.predicted += predicted
         found.empty += int((~chosen.any(axis=1)).sum())
         yield block, probabilities, chosen
         if report is not None:
             report("Predicting", int(block[-1]) + 1, len(labels))
 
 
+class Dense(NamedTuple):
+    """The probabilities of a block, and what is chosen."""
+
+    probabilities: NDArray[np.float32]
+    chosen: NDArray[np.bool_]
+
+    def dense(self, shape: tuple[int, int]) -> Decided:
+        """As they are."""
+        return self.probabilities, self.chosen
+
+
 class Likely(NamedTuple):
-    """The probabilities that are worth sending: the highest of each item, and all that are chosen."""
+    """What of it is worth sending: the highest probabilities of each item, and all that are chosen."""
 
     rows: Index
     concepts: Index
@@ -152,19 +167,18 @@ class Likely(NamedTuple):
     chosen: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, probabilities: NDArray[np.float32], chosen: NDArray[np.bool_], top: int) -> "Likely":
+    def of(cls, block: Dense, top: int) -> "Likely":
         """Those of a block."""
-        wanted = chosen.copy()
-        np.put_along_axis(wanted, likeliest(probabilities, top), True, axis=1)
+        wanted = block.chosen.copy()
+        np.put_along_axis(wanted, likeliest(block.probabilities, top), True, axis=1)
         rows, concepts = np.nonzero(wanted)
-        sent = rows, concepts
-        return cls(rows.astype(np.int32), concepts.astype(np.int32), probabilities[sent], chosen[sent])
+        p, chosen = block.probabilities[rows, concepts], block.chosen[rows, concepts]
+        return cls(rows.astype(np.int32), concepts.astype(np.int32), p, chosen)
 
     def dense(self, shape: tuple[int, int]) -> Decided:
         """The block, with -1 where nothing was sent."""
         probabilities, chosen = np.full(shape, -1, np.float32), np.zeros(shape, np.bool_)
-        probabilities[self.rows, self.concepts] = self.probabilities
-        chosen[self.rows, self.concepts] = self.chosen
+        probabilities[self.rows, self.concepts], chosen[self.rows, self.concepts] = self.probabilities, self.chosen
         return probabilities, chosen
 
 
@@ -176,43 +190,59 @@ class _Predictor:
     features: Any
     taxonomy: Taxonomy
     coarse_known: bool
-    least: float
-    fill: bool
+    rule: Rule
     top: int | None
 
-    def __call__(self, task: Task) -> tuple[Index, Decided | Likely]:
+    def __call__(self, task: Task) -> tuple[Index, Dense | Likely, int]:
+        """Its numbers, what is predicted, and how many of the chosen labels were unknown."""
         block, rows, cells = task
         known = PartLabels(self.taxonomy).show(np.arange(len(block)), cells)
         rows = self.features[block] if rows is None else rows
-        decided = decide(self.learner, rows, known, coarse_known=self.coarse_known, least=self.least, fill=self.fill)
-        return block, decided if self.top is None else Likely.of(*decided, self.top)
+        rule = self.rule
+        decided = decide(self.learner, rows, known, coarse_known=self.coarse_known, least=rule.least, fill=rule.fill)
+        whole = Dense(*decided)
+        predicted = int((whole.chosen & (known.states() < 0)).sum())
+        return block, whole if self.top is None else Likely.of(whole, self.top), predicted
 
 
-def threshold_for(learner: Learner, precision: float, *, coarse_known: bool) -> float:
-    """The lowest threshold at which predictions are right so often, by leave-one-out on completely known items.
+def _promised(
+    store: Store, learner: Learner, own: Labels, labels: Labels, precision: float | None, recall: float | None
+) -> Rule:
+    """The rule by which predicted labels are right, or found, as often as wished; refused where there is none."""
+    kind: Kind = "precision" if precision is not None else "recall"
+    target = precision if precision is not None else recall
+    assert target is not None
+    if not 0 < target < 1:
+        raise RamifyError(f"a {kind} that can be promised is a share above 0 and below 1, not {target:g}")
+    if has_coarse(own) and not has_coarse(labels):
+        raise RamifyError(
+            f"a {kind} can only be promised for items whose coarse labels are known, as those of the audit are: give "
+            "them in the table, or give a threshold"
+        )
+    found = audit_of(store, learner, own, store.imported(), MORE_PROBABLE_THAN_NOT, coarse_known=has_coarse(own))
+    if found is None:
+        raise no_left_out(learner)
+    promises = promise(found, kind, target)
+    least = np.full(len(own.taxonomy.leaves), np.inf)
+    for part in promises:
+        if part.threshold is not None:
+            least[part.concepts] = part.threshold
+    if np.isinf(least).all():
+        first = max(promises, key=lambda part: len(part.concepts))
+        raise RamifyError(f"a {kind} of {target:g} cannot be promised yet: {what_it_takes(first)}")
+    return Rule(least, promises=tuple(promises))
 
-    So often even less two standard errors (Wilson's bound): few items say little, and it is the luckiest threshold.
+
+def what_it_takes(part: Promise) -> str:
+    """Why something cannot be promised, and what would help.
+
+    >>> from ramify.quality.intervals import Share
+    >>> what_it_takes(Promise(np.arange(2), None, Share(0.9, 20.0), 40))
+    'it was 0.90 at best in the audit, of 20 labels; about 40 more audit answers would do'
     """
-    if not 0 < precision <= 1:
-        raise RamifyError(f"the precision is a share above 0 and up to 1, not {precision:g}")
-    left_out = learner.left_out(coarse_known=coarse_known)
-    if left_out is None:
-        raise RamifyError(f"{learner.name} cannot estimate its precision from answers: give a threshold, or use refine")
-    truth, probabilities = left_out
-    if len(truth) < FEWEST:
-        raise RamifyError(
-            f"only {len(truth)} items are completely known, and a precision needs {FEWEST}: answer all questions about "
-            "some more items, or give a threshold"
-        )
-    order = np.argsort(-probabilities, axis=None)
-    count = np.arange(1, len(order) + 1)
-    share = np.cumsum((truth == RELEVANT).ravel()[order]) / count
-    middle, spread = share + 2 / count, 2 * np.sqrt(share * (1 - share) / count + 1 / count**2)
-    safe = (middle - spread) / (1 + 4 / count)
-    reached = np.flatnonzero(safe >= precision)
-    if not len(reached):
-        raise RamifyError(
-            f"a precision of {precision:g} cannot be promised from the answers so far, {safe.max():.2f} can: answer "
-            "more, or ask for less"
-        )
-    return float(probabilities.ravel()[order[reached[-1]]])
+    if not part.share.size:
+        return "the audit has no answer to tell it by: go on answering, some of the questions are drawn for it"
+    seen = f"it was {part.share.value:.2f} at best in the audit, of {part.share.size:.0f} labels"
+    if part.more is None:
+        return f"{seen}; other answers must teach the model first"
+    return f"{seen}; about {part.more} more audit answers would do"
