@@ -9,12 +9,14 @@ The same as, for each bundle and seed after seed, so that what is there after an
 What OUT holds is not computed again. Everything from "## Measured" on is written anew after each seed.
 """
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from ramify.experiments.figures import save
 from ramify.experiments.finishing import as_markdown, pool_figure
-from ramify.experiments.runs import Simulation, run_simulation
+from ramify.experiments.runs import run_simulation
 from ramify.files import whole_file
 from ramify.strategies import STRATEGIES
 
@@ -24,9 +26,9 @@ PAGE, FIGURES = Path("docs/results/finish.md"), Path("docs/results/figures")
 MEASURED = "## Measured"
 
 
-def simulated(data: Path, out: Path, bundle: str, strategies: list[str], seeds: int) -> Simulation:
+def simulate(data: Path, out: Path, bundle: str, strategies: list[str], seeds: int) -> None:
     """What ``ramify simulate`` does, in this process: to start one for each seed took longer than its runs."""
-    return run_simulation(
+    run_simulation(
         str(data / f"{bundle}.npz"),
         strategies,
         out / bundle,
@@ -41,35 +43,40 @@ def simulated(data: Path, out: Path, bundle: str, strategies: list[str], seeds: 
     )
 
 
-def section(bundle: str, done: Simulation) -> str:
-    """The table and the figure of a bundle."""
-    save(pool_figure(done.rows), FIGURES / f"pool-f1-{bundle}")
+def section(bundle: str, written: dict[str, Any]) -> str:
+    """The table and the figure of a bundle, from what ``--json`` holds."""
+    rows, seeds = written["rows"], written["seeds"]
+    names = list(dict.fromkeys(row["strategy"] for row in rows))
+    save(pool_figure(rows), FIGURES / f"pool-f1-{bundle}")
     (FIGURES / f"pool-f1-{bundle}.svg").unlink()  # one form is enough for a page
     command = (
-        f"ramify simulate ../shared/data/{bundle}.npz --strategies {','.join(done.plan.strategies)} --items 600 "
-        f"--warm 0 --batch {BATCHES[bundle]} --rounds 9 --seeds {done.plan.seeds}"
+        f"ramify simulate ../shared/data/{bundle}.npz --strategies {','.join(names)} --items 600 "
+        f"--warm 0 --batch {BATCHES[bundle]} --rounds 9 --seeds {seeds}"
     )
-    ends = {row["strategy"]: row for row in done.rows if row["seed"] == 0}
-    sure = ", ".join(f"{name} {row['settled_share']:.2f}" for name, row in ends.items())
-    parts = [f"### {bundle}", f"{done.plan.seeds} seeds.", f"```\n{command}\n```", *as_markdown(done.finishing)]
-    parts.append(f"Settled in the end (seed 0): {sure}.")
-    return "\n\n".join([*parts, f"![F1 of the pool's labels](figures/pool-f1-{bundle}.png)"])
+    how_many = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    parts = [f"### {bundle}: {how_many}", f"```\n{command}\n```", *as_markdown(written["finishing"])]
+    return "\n\n".join([*parts, f"![F1 of the pool's labels, {bundle}](figures/pool-f1-{bundle}.png)"])
+
+
+def write_page(out: Path) -> None:
+    """Write the measured part of the page again, from the bundles that are there."""
+    files = {bundle: out / f"{bundle}.json" for bundle in BATCHES}
+    measured = [
+        section(bundle, json.loads(file.read_text(encoding="utf-8"))) for bundle, file in files.items() if file.exists()
+    ]
+    text = PAGE.read_text(encoding="utf-8").split(MEASURED)[0]
+    with whole_file(PAGE) as draft:
+        draft.write_text("\n\n".join([text + MEASURED, *measured]) + "\n", encoding="utf-8")
 
 
 def main(data: Path, out: Path, seeds: int) -> None:
-    """Simulate, and write the page again after each seed."""
+    """Simulate, and write the page again after each bundle and seed."""
     out.mkdir(parents=True, exist_ok=True)
-    done: dict[str, Simulation] = {}
-    for strategies in (FIRST, list(STRATEGIES)):
-        for count in range(1, seeds + 1):
+    for strategies, first in ((FIRST, 1), (list(STRATEGIES), seeds)):
+        for count in range(first, seeds + 1):
             for bundle in BATCHES:
-                if bundle in done and strategies is not FIRST and count < seeds:
-                    continue  # the first ones have all their seeds: the others get theirs at once
-                done[bundle] = simulated(data, out, bundle, strategies, count)
-                text = PAGE.read_text(encoding="utf-8").split(MEASURED)[0]
-                measured = [section(name, simulation) for name, simulation in done.items()]
-                with whole_file(PAGE) as draft:
-                    draft.write_text("\n\n".join([text + MEASURED, *measured]) + "\n", encoding="utf-8")
+                simulate(data, out, bundle, strategies, count)
+                write_page(out)
 
 
 if __name__ == "__main__":
