@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 from ramify import Project
 from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
+from ramify.pace import GRID
 from ramify.project.live.judging import noted
 from ramify.project.live.service import Service
 from ramify.project.live.status import read_status
@@ -44,6 +45,8 @@ def test_all_questions_may_be_drawn_and_what_is_drawn_is_asked_to_its_end(folder
             if not screens:
                 break
             answer(service, screens[0], f"key-{turn}")
+            if turn == 20:  # one unit after another, and none left waiting but the last, or the last grid's
+                assert len(service.auditing._pending) <= (GRID if mode == "grid" else 1)
         drawn = service.store.audits.all()
         assert not len(service.state.labels.unknown()[0])
     units = {(row.item, row.concept) for row in drawn}

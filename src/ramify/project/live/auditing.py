@@ -82,6 +82,8 @@ class Auditing:
             owners, concepts = labels.questions(sorted(looked))
             roots = labels.taxonomy.root_of[concepts].tolist()
             self._pending -= drawn
+            for unit in drawn:  # it was answered: what lies below may be asked at once
+                self._out.pop(unit, None)
             self._pending |= drawn & set(zip(owners.tolist(), roots, strict=True))
 
     def due(self) -> bool:
