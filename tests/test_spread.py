@@ -21,7 +21,8 @@ from ramify.labels.guarded import GuardedLabels
 from ramify.labels.part import PartLabels
 from ramify.learners import base
 from ramify.learners.cache import Cache
-from ramify.project.transfer.predicting import Found, Likely, predict
+from ramify.project.transfer.predicting import Dense, Found, Likely, predict
+from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT
 from ramify.strategies import STRATEGIES
 from ramify.strategies import pool as pools
 from ramify.strategies.pool import Pool
@@ -110,10 +111,10 @@ def test_of_many_concepts_workers_send_the_likeliest(learner, features, labels):
     assert found == counted
     sent = few >= 0
     assert np.array_equal(few[sent], expected[sent])
-    assert sent[expected >= counted.least].all()
+    assert sent[expected >= MORE_PROBABLE_THAN_NOT].all()
     kept = np.sort(np.where(sent, few, 0), axis=1)[:, -2:]
     assert np.array_equal(kept, np.sort(expected, axis=1)[:, -2:])
-    assert Likely.of(expected, 2, 2.0).rows.size == 600
+    assert Likely.of(Dense(expected, np.zeros(expected.shape, np.bool_)), 2).rows.size == 600
 
 
 @pytest.mark.usefixtures("_blocks")
