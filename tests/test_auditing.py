@@ -8,9 +8,8 @@ from ramify import Project
 from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.pace import GRID
-from ramify.project.live.judging import noted
 from ramify.project.live.service import Service
-from ramify.project.live.status import read_status
+from ramify.project.live.status import noted, read_status
 from ramify.project.live.training import choose_learner, train
 from ramify.project.store.store import Store
 from ramify.web import create_app

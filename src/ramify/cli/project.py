@@ -127,8 +127,7 @@ def add(
 def status(folder: Folder) -> None:
     """Show how far a project is: items, answers, what is known of each concept, the model."""
     from ramify.cli.status import show
-    from ramify.project.live.judging import noted
-    from ramify.project.live.status import read_status
+    from ramify.project.live.status import noted, read_status
     from ramify.project.store.store import Store
 
     with Store(folder) as store:

@@ -10,6 +10,7 @@ from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import Learner
 from ramify.project.live import shapes
+from ramify.project.live.status import NOTED
 from ramify.project.store.store import Store
 from ramify.project.transfer.learned import current_learner
 from ramify.project.transfer.measuring import (
@@ -24,7 +25,6 @@ from ramify.quality.estimate import FEWEST, Quality, quality
 from ramify.quality.intervals import Interval
 from ramify.quality.stopping import active_seconds, advise
 
-NOTED = "quality"
 WISHED = 0.95  # the precision by which concepts are sorted
 
 
@@ -77,12 +77,6 @@ def measure(store: Store) -> shapes.Quality:
             "`ramify suggest`, which draw some of them at random, with refine as the learner"
         )
     return found
-
-
-def noted(store: Store) -> shapes.Quality | None:
-    """What was noted last."""
-    kept = store.setting(NOTED)
-    return None if kept is None else shapes.Quality(**kept)
 
 
 def spent(store: Store) -> float:

@@ -20,11 +20,11 @@ from ramify.project.limits import LONGEST_PAGE, MODES, check_name
 from ramify.project.live import shapes, training
 from ramify.project.live.auditing import Auditing, share_of
 from ramify.project.live.background import Background
-from ramify.project.live.judging import judge, noted
+from ramify.project.live.judging import judge
 from ramify.project.live.screens import REMEMBERED, Screens
 from ramify.project.live.shortlists import Questions, make_strategy
 from ramify.project.live.state import State
-from ramify.project.live.status import status_of, taxonomy_of
+from ramify.project.live.status import noted, status_of, taxonomy_of
 from ramify.project.live.tally import Tally, find_positives
 from ramify.project.live.views import Views
 from ramify.project.store.leases import Entry

@@ -15,6 +15,8 @@ from ramify.project.store.store import Store
 
 PACED = 100  # screens that say how quick people are
 
+NOTED = "quality"  # the setting that keeps what was estimated last
+
 
 def status_of(
     store: Store,
@@ -86,6 +88,12 @@ def pace(store: Store) -> float | None:
     """The seconds that a screen takes, the median of the last ones."""
     seconds = store.answers.seconds(PACED)
     return round(float(np.median(seconds)), 1) if seconds else None
+
+
+def noted(store: Store) -> shapes.Quality | None:
+    """How good the labels are by the audit, as it was noted last: see ``judging``."""
+    kept = store.setting(NOTED)
+    return None if kept is None else shapes.Quality(**kept)
 
 
 def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:
