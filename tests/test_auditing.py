@@ -9,7 +9,7 @@ from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.pace import GRID
 from ramify.project.live.service import Service
-from ramify.project.live.status import noted, read_status
+from ramify.project.live.status import noted, progress_sentence, read_status
 from ramify.project.live.training import choose_learner, train
 from ramify.project.store.store import Store
 from ramify.web import create_app
@@ -101,8 +101,12 @@ def test_what_is_said_of_the_labels_by_command_endpoint_and_python(folder):
     with Store(folder) as store:
         assert noted(store) == exact
         assert read_status(store).answers == exact.answers
-        true = TRUTH[:, TAXONOMY.leaves]
-        labels = Project(folder).predict()["labels"]
+        assert read_status(store).progress.endswith("settled.")  # fewer than thirty say nothing of all
+    told = exact.model_copy(update={"advice": exact.advice.model_copy(update={"kind": "worth it"})})
+    f1 = f"{exact.all.f1.value:.2f} ({exact.all.f1.low:.2f} to {exact.all.f1.high:.2f}, from {exact.all.draws} audited)"
+    assert progress_sentence(100, 29, told) == f"Fine labels: 71 % settled, estimated F1 {f1}."
+    true = TRUTH[:, TAXONOMY.leaves]
+    labels = Project(folder).predict()["labels"]
     chosen = np.array([[TAXONOMY.path(leaf) in row for leaf in TAXONOMY.leaves] for row in labels])
     hits = (chosen & (true == 1)).sum()
     assert exact.all.precision.low <= hits / chosen.sum() <= exact.all.precision.high

@@ -39,7 +39,7 @@ def status_of(
         unknown=unknown,
         questions=tally.questions,
         pace=pace(store),
-        progress=progress_sentence(contents.items * len(taxonomy.leaves), unknown),
+        progress=progress_sentence(contents.items * len(taxonomy.leaves), unknown, noted(store)),
         concepts=[
             shapes.ConceptCount(
                 **concept_of(contents, n).model_dump(),
@@ -71,17 +71,21 @@ def read_status(store: Store) -> shapes.Status:
     return status_of(store, Tally.of(store.labels()), problems=problems)
 
 
-def progress_sentence(entries: int, unknown: int) -> str:
-    """How far it is, in words, for the page and the command line; how good it is belongs here too.
+def progress_sentence(entries: int, unknown: int, quality: shapes.Quality | None) -> str:
+    """How far it is and how good, in words, for the page and the command line.
 
-    >>> progress_sentence(400, 116)
+    >>> progress_sentence(400, 116, None)
     'Fine labels: 71 % settled.'
-    >>> progress_sentence(0, 0)
+    >>> progress_sentence(0, 0, None)
     'There are no items yet.'
     """
     if not entries:
         return "There are no items yet."
-    return f"Fine labels: {math.floor(100 * (1 - unknown / entries))} % settled."
+    settled = f"Fine labels: {math.floor(100 * (1 - unknown / entries))} % settled"
+    if quality is None or quality.all.f1 is None or quality.advice.kind == "early":  # few answers say nothing yet
+        return f"{settled}."
+    f1 = quality.all.f1
+    return f"{settled}, estimated F1 {f1.value:.2f} ({f1.low:.2f} to {f1.high:.2f}, from {quality.all.draws} audited)."
 
 
 def pace(store: Store) -> float | None:
