@@ -73,8 +73,9 @@ class Pace:
         Answers without seconds (NaN) were given elsewhere, and are left out.
 
         >>> keys, items = np.repeat(np.arange(10), 2), np.repeat(np.arange(10), 2)
-        >>> Pace.of_answers(keys, items, ["cat", "dog"] * 10, [4.0] * 20)
-        Pace(screen=4.0, item=0.0, concept=0.0)
+        >>> pace = Pace.of_answers(keys, items, ["cat", "dog"] * 10, [4.0] * 20)
+        >>> round(pace.screen, 6), pace.item, pace.concept
+        (4.0, 0.0, 0.0)
         """
         times = np.asarray(seconds, np.float64)
         timed = ~np.isnan(times)
