@@ -90,10 +90,13 @@ def test_the_command(store):
 
 
 def test_a_restored_project_is_whole(store, tmp_path):
+    """Of several models a backup takes the newest; that older ones are missing is no damage."""
+    store.new_model(lambda folder: {"learner": str((folder / "weights").write_bytes(bytes(50)))})
     store.backup(tmp_path / "b.zip")
     Store.restore(tmp_path / "b.zip", tmp_path / "again")
     with Store(tmp_path / "again") as restored:
         assert damages(restored) == {}
+        assert [finding.what for finding in check(restored)][-1] == "model 2"
 
 
 def test_a_file_that_another_process_replaces_meanwhile_is_no_damage(store, monkeypatch):

@@ -179,7 +179,7 @@ def test_choices_may_be_none_skipped_or_left_open(here):
     Path("ask.csv").write_text(
         "id,choices,answer\ni40,cat;dog,none\ni41,cat;dog,skip\ni44,cat;dog,\ni45,cat;dog,cat;dog\n"
     )
-    assert run("answer", "pets", "ask.csv") == "Saved 6 answers, 2 rows have none yet.\n"
+    assert run("answer", "pets", "ask.csv") == "Saved 6 answers, 2 questions have none yet.\n"
     with Store("pets") as store:
         items = [store.all_ids().tolist().index(name) for name in ("i40", "i41", "i44", "i45")]
         assert store.labels().states(items, ["cat", "dog"]).tolist() == [[0, 0], [-1, -1], [-1, -1], [1, 1]]

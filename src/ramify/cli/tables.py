@@ -118,7 +118,7 @@ def answer(
     if done.ignored:
         print(f"Ignored: {', '.join(map(repr, done.ignored))}.")
     repeated = f", {done.repeated} were there already" if done.repeated else ""
-    left = f", {done.open} rows have none yet" if done.open else ""
+    left = f", {done.open} questions have none yet" if done.open else ""
     print(f"Saved {done.saved} answers{repeated}{left}.")
 
 

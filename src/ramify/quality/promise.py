@@ -103,7 +103,7 @@ def _lowest(counts: NDArray[np.float64], chances: NDArray[np.float64], target: f
 
 def _needed(value: float, target: float) -> float:
     """The sample that would promise a share, if it went on as well as it seems."""
-    count = float(fewest(target, RISK / len(BEGINNINGS)))
+    count = BEGINNINGS[0] * fewest(target, RISK / len(BEGINNINGS))
     while count < MOST and chance_of_more(value * count, count, target) > RISK / len(BEGINNINGS):
         count *= 1.1
     return count

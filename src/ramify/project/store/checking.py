@@ -38,7 +38,11 @@ def check(store: Store) -> Iterator[Finding]:
         if (finding := _file(store, key)) is not None:
             yield finding
     remedy = "train a new one with `ramify train DIR`; until then an older one is used, if there is any"
+    newer_whole = False
     for model in store.models.candidates(thorough=True):
+        if newer_whole and not model.folder.is_dir():  # a backup takes the newest whole one alone
+            continue
+        newer_whole |= model.damage is None
         # A training may have made newer ones meanwhile, and removed this one.
         if model.damage is None or model.version in {kept.version for kept in store.models.candidates()}:
             note = "" if model.measured else "no checksums were kept of it"

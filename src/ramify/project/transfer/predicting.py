@@ -245,4 +245,4 @@ def what_it_takes(part: Promise) -> str:
     seen = f"it was {part.share.value:.2f} at best in the audit, of {part.share.size:.0f} labels"
     if part.more is None:
         return f"{seen}; other answers must teach the model first"
-    return f"{seen}; about {part.more} more audit answers would do"
+    return f"{seen}; about {part.more} more audit answer{'s' * (part.more > 1)} would do"
