@@ -130,7 +130,8 @@ def test_every_learner_can_be_compared(scenes_folder, tmp_path, monkeypatch):
     assert len(list((tmp_path / "out" / "memory").iterdir())) == 1  # all four share one coarse stage
     for result in results:
         assert (result["recovery_f1_loss"] is None) == (result["learner"] == "all-labels")  # nothing was unknown to it
-        assert set(result["estimate"]) == ({"p@1", "p@3", "p@5"} if result["learner"].startswith("refine") else set())
+        told = {"items", "p@1", "p@3", "p@5"} if result["learner"].startswith("refine") else set()
+        assert set(result["estimate"]) == told
         assert 0 < result["p@1"] <= 1
         assert 0 < result["unknown_share"] < 1
 

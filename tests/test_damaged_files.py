@@ -3,7 +3,9 @@
 import io
 import os
 import struct
+import tempfile
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.files import read_npy
 from ramify.labels import Labels
+from ramify.project.store.store import Store
 from ramify.project.transfer.features import given_features
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
@@ -51,8 +54,18 @@ def known() -> Labels:
     )
 
 
+@cache
+def project() -> Store:
+    return Store.create(Path(tempfile.mkdtemp(), "project"), PETS)
+
+
+def features_in(path):
+    """The features of four items, as a project takes them."""
+    return given_features(project(), path, list("abcd"), Path("items.csv"))
+
+
 FILES = {
-    "f.npy": (write_features, lambda path: given_features(path, 4, Path("items.csv"))),
+    "f.npy": (write_features, lambda path: features_in(path)),
     "b.npz": (write_bundle, Dataset.load),
     "l.npz": (lambda path: known().save(path), lambda path: repr(Labels.load(path))),
     "t.parquet": (write_parquet, lambda path: read_items(path, PETS)),
@@ -147,14 +160,14 @@ def npy(text: bytes) -> bytes:
 def test_features_that_are_no_npy_file(tmp_path, content):
     path = tmp_path / "f.npy"
     path.write_bytes(content)
-    refused(lambda: given_features(path, 4, Path("items.csv")), f"{path}: {BROKEN_NPY}")
+    refused(lambda: features_in(path), f"{path}: {BROKEN_NPY}")
 
 
 def test_features_of_another_kind(tmp_path):
     path = tmp_path / "f.npy"
 
     def features():
-        return given_features(path, 4, Path("items.csv"))
+        return features_in(path)
 
     refused(features, f"{path}: there is no such file")
     for shape in ((3, 2), (4, 0)):

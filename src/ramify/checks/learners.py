@@ -301,10 +301,12 @@ def check_not_outgrown(learner: Learner) -> None:
 
 
 def check_estimates(learner: Learner) -> None:
-    """What it tells of its own quality, if anything, are shares; so is what it says of items without their answers."""
+    """What it tells of its own quality, if anything, are shares, and of how many items; so is what it says of items
+    without their answers."""
     model = fitted(learner)
     learned = model.learned_items()
-    assert all(0 <= value <= 1 for value in model.estimate().values())
+    estimate = model.estimate()
+    assert all(0 <= value <= 1 or name == "items" for name, value in estimate.items())
     for coarse_known in (False, True):
         if learned is not None:
             states = np.full((len(learned), len(TAXONOMY)), UNKNOWN, np.int8)
