@@ -102,8 +102,8 @@ def test_what_is_said_of_the_labels_by_command_endpoint_and_python(folder):
         assert noted(store) == exact
         assert read_status(store).answers == exact.answers
         assert read_status(store).progress.endswith("settled.")  # fewer than thirty say nothing of all
-    told = exact.model_copy(update={"advice": exact.advice.model_copy(update={"kind": "worth it"})})
-    f1 = f"{exact.all.f1.value:.2f} ({exact.all.f1.low:.2f} to {exact.all.f1.high:.2f}, from {exact.all.draws} audited)"
+    told = exact.model_copy(update={"all": exact.all.model_copy(update={"draws": 30})})
+    f1 = f"{exact.all.f1.value:.2f} ({exact.all.f1.low:.2f} to {exact.all.f1.high:.2f}, from 30 audited)"
     assert progress_sentence(100, 29, told) == f"Fine labels: 71 % settled, estimated F1 {f1}."
     true = TRUTH[:, TAXONOMY.leaves]
     labels = Project(folder).predict()["labels"]

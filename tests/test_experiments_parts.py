@@ -142,6 +142,7 @@ def test_a_simulation_is_measured_on_the_part_that_was_asked_for(part, data, tmp
             measured = precisions(learner, {"test": drawn.test, "validation": drawn.validation}[part])
             expected = {"round": number, "answers": 9 * number, "item_views": views, **measured}
             assert {name: row[name] for name in expected} == pytest.approx(expected)
+            assert set(row) == {*expected, "seconds", "pool_f1", "settled_share", "settled_right"}
         other = {"test": drawn.validation, "validation": drawn.test}[part]
         assert measured != pytest.approx(precisions(learner, other))
 

@@ -110,7 +110,9 @@ def test_an_interrupted_first_embedding_goes_on(monkeypatch):
         return honest(self, values)
 
     monkeypatch.setattr(TextEmbedder, "rows", rows)
-    assert refused("start", "pets.csv", "--no-serve").endswith(": the disk is full")
+    assert refused("start", "pets.csv", "--no-serve") == (
+        "embedding 'it is crunchy and so on, 8' to 'it is crunchy and so on, 11': the disk is full"
+    )
     asked.clear()
     run("start", "pets.csv", "--no-serve")
     assert [len(values) for values in asked[:1]] == [4]

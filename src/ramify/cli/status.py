@@ -10,8 +10,7 @@ from rich.text import Text
 
 from ramify.labels.words import STATES
 from ramify.progress import in_words
-
-FEWEST = 30  # audit answers from which figures of all labels are printed
+from ramify.quality import FEWEST
 
 if TYPE_CHECKING:
     from ramify.project.live.shapes import Bounds, Quality, Status, TrainingFacts

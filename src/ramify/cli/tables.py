@@ -198,6 +198,8 @@ def predict(
                 written = export_likeliest(out, kind, taxonomy, ids, blocks, top, safe=safe_csv)
     tell_left_out(predicted.left_out)
     print(f"Wrote {written} {'rows' if top is None else 'likely concepts'} of {len(ids)} items to {out}.")
+    if predicted.untested:
+        print("No item is completely known yet: nothing says how good these probabilities are until you answer some.")
     for line in _promises(predicted, taxonomy, "recall" if precision is None else "precision", precision or recall):
         print(line)
     found = predicted.found

@@ -19,7 +19,7 @@ from ramify.learners.forest import Forest
 from ramify.learners.lessons import lessons
 from ramify.learners.names import Names
 from ramify.learners.ridge import Ridge, add, remove
-from ramify.learners.rows import BIASES, LAMBDAS, Floats
+from ramify.learners.rows import BIASES, LAMBDAS, Floats, with_room
 from ramify.learners.warm import only_children
 from ramify.taxonomy import Index, Taxonomy
 
@@ -323,8 +323,6 @@ class FineStage:
         return variances
 
 
-def _with_room(array: NDArray, n: int) -> NDArray:  # type: ignore[type-arg]
+def _with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
     """The array, with room for n rows."""
-    if n <= len(array):
-        return array
-    return np.concatenate([array, np.zeros((n + n // 4 + 16 - len(array), *array.shape[1:]), array.dtype)])
+    return array if n <= len(array) else with_room(array, (n + n // 4 + 16,))

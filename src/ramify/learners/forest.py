@@ -102,13 +102,17 @@ class Forest:
         found[:, roots] = (coarse + given(slice(None), places)).clamp(0, 1)
         for tree in self.trees:
             open_ = states[:, roots[tree.root]] != IRRELEVANT
-            rows = slice(None) if bool(open_.all()) else torch.nonzero(open_)[:, 0]
+            concepts = torch.from_numpy(tree.concepts).to(coarse.device)
+            rows: Tensor | slice = slice(None)
+            cells: tuple[Tensor | slice, Tensor] = rows, concepts
+            if not bool(open_.all()):
+                rows = torch.nonzero(open_)[:, 0]
+                cells = rows[:, None], concepts
             own = coarse[rows, tree.root : tree.root + 1]
             if len(own):
-                concepts = torch.from_numpy(tree.concepts).to(coarse.device)
                 p = tree.alone.opinions_at_once(own, given(rows, tree.learned), states[rows][:, concepts])
                 p = torch.where(torch.from_numpy(tree.alone.taxonomy.parents >= 0).to(p.device), calibrate(p), p)
-                found[rows if isinstance(rows, slice) else rows[:, None], concepts] = p
+                found[cells] = p
         return found
 
     def opinions_at_once(self, coarse: Tensor, given: Tensor, states: Tensor) -> Tensor:

@@ -33,8 +33,8 @@ class Rows:
     def make_room(self) -> None:
         """For a quarter more."""
         room = self.count + self.count // 4 + 8
-        self.slots, self.weights = _with_room(self.slots, (room,)), _with_room(self.weights, (room,))
-        self.features = _with_room(self.features, (room,))
+        self.slots, self.weights = with_room(self.slots, (room,)), with_room(self.weights, (room,))
+        self.features = with_room(self.features, (room,))
 
 
 class Kept:
@@ -114,7 +114,7 @@ class Triangle(Rows):
     def make_room(self) -> None:
         """For a quarter more."""
         super().make_room()
-        self.lower = _with_room(self.lower, (len(LAMBDAS), len(self.weights), len(self.weights)))
+        self.lower = with_room(self.lower, (len(LAMBDAS), len(self.weights), len(self.weights)))
 
     def solve(self, number: int, right: Floats, *, transposed: bool = False) -> Floats:
         """L^-1 right, or L'^-1 right, of the first rows."""
@@ -125,7 +125,7 @@ class Triangle(Rows):
         return solution
 
 
-def _with_room(part: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def with_room(part: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """A larger array that begins with another; axes that are not named stay as they are."""
     larger = np.zeros((*shape, *part.shape[len(shape) :]), part.dtype)
     larger[tuple(map(slice, part.shape))] = part

@@ -39,10 +39,17 @@ def decide(
     """
     taxonomy, n_fine = labels.taxonomy, len(labels.taxonomy.leaves)
     states = labels.states(concepts=np.arange(len(taxonomy)))
-    p = learner.opinions(features, labels) if coarse_known else with_inner(learner.predict_proba(features), taxonomy)
+    p = believed(learner, features, labels, coarse_known=coarse_known)
     probabilities = np.where(states >= 0, states, p).astype(np.float32)
     chosen = choose(probabilities, states, taxonomy, least, fill=fill)
     return probabilities[:, :n_fine], chosen[:, :n_fine]
+
+
+def believed(learner: Learner, features: Any, labels: Labels, *, coarse_known: bool) -> NDArray[Any]:
+    """The probability of every concept of some items: given what is known of them, where any root is known."""
+    if coarse_known:
+        return learner.opinions(features, labels)
+    return with_inner(learner.predict_proba(features), labels.taxonomy)
 
 
 def has_coarse(labels: Labels) -> bool:

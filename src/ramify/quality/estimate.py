@@ -11,8 +11,6 @@ from ramify.quality.audit import Audit, Bools, Entries
 from ramify.quality.intervals import LEVEL, Interval, Share, combined, share_of, sums_by
 from ramify.taxonomy import Index
 
-FEWEST = 30  # answered draws from which a figure is shown: fewer look like a trend and are none
-
 
 @dataclass
 class Counts:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from ramify.quality.estimate import FEWEST
+from ramify.quality import FEWEST
 from ramify.quality.intervals import Interval
 
 PAUSE = 60.0  # seconds: who does nothing for longer does something else

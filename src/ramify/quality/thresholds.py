@@ -3,6 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.labels import RELEVANT, UNKNOWN, Labels
+from ramify.learners.base import Learner
+from ramify.quality.deciding import has_coarse
 from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT
 from ramify.taxonomy import Index
 
@@ -35,3 +38,17 @@ def thresholds(p: NDArray[np.float64], truth: NDArray[np.bool_], concepts: Index
     good = f1 >= f1.max(axis=1, keepdims=True) - 1e-9
     least = GRID[np.where(good, np.abs(GRID - 0.5), np.inf).argmin(axis=1)]
     return np.asarray(least, np.float64)
+
+
+def thresholds_of(learner: Learner, labels: Labels, imported: Labels) -> NDArray[np.float64]:
+    """From which probability on each fine concept is chosen, by the answers so far, each left out."""
+    count, learned = len(labels.taxonomy.leaves), learner.learned_items()
+    if learned is None or not len(learned):
+        return np.full(count, MORE_PROBABLE_THAN_NOT)
+    learned = learned[learned < len(labels)]
+    given, now = imported.states(learned, np.arange(len(labels.taxonomy))), labels.states(learned)
+    p = learner.left_out(learned, given, coarse_known=has_coarse(labels))
+    if p is None:
+        return np.full(count, MORE_PROBABLE_THAN_NOT)
+    rows, fine = np.nonzero((now != UNKNOWN) & (given[:, :count] == UNKNOWN))
+    return thresholds(p[rows, fine].astype(np.float64), now[rows, fine] == RELEVANT, fine, count)

@@ -120,13 +120,13 @@ class Auditing:
     def _open(self, mode: str, skipped: set[Entry]) -> list[Entry]:
         """What one screen asks of the units that wait and are not out with somebody."""
         now, store, labels = time.monotonic(), self.state.store, self.state.labels
-        waiting = sorted(unit for unit in self._pending if self._out.get(unit, 0.0) <= now)
+        waiting = {unit for unit in self._pending if self._out.get(unit, 0.0) <= now}
         owners, concepts = labels.questions(sorted({item for item, _ in waiting}))
         roots, parents = labels.taxonomy.root_of, labels.taxonomy.parents
         asked = [
             (item, concept)
             for item, concept in zip(owners.tolist(), concepts.tolist(), strict=True)
-            if (item, int(roots[concept])) in set(waiting) and (item, int(store.id_of[concept])) not in skipped
+            if (item, int(roots[concept])) in waiting and (item, int(store.id_of[concept])) not in skipped
         ]
         if not asked:
             return []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ramify.errors import RamifyError
 from ramify.project.live.shapes import Problem
 from ramify.project.live.state import Change
-from ramify.quality.estimate import FEWEST
+from ramify.quality import FEWEST
 
 if TYPE_CHECKING:
     from ramify.project.live.service import Service

@@ -18,12 +18,13 @@ from ramify.project.transfer.measuring import (
     audit_of,
     count_labels,
     opinions_of,
-    thresholds_of,
 )
+from ramify.quality import FEWEST
 from ramify.quality.deciding import has_coarse
-from ramify.quality.estimate import FEWEST, Quality, quality
+from ramify.quality.estimate import Quality, quality
 from ramify.quality.intervals import Interval
 from ramify.quality.stopping import active_seconds, advise
+from ramify.quality.thresholds import thresholds_of
 
 WISHED = 0.95  # the precision by which concepts are sorted
 

@@ -125,8 +125,6 @@ class Questions:
 
 def _keys(now: Snapshot, items: Index, ids: Index) -> Index:
     """Entries as strategies exclude them, from items and stable concept ids."""
-    id_of = now.contents.id_of
-    number = np.full(max(id_of.max(initial=0), ids.max(initial=0)) + 1, -1)
-    number[id_of] = np.arange(len(id_of))
-    known = number[ids] >= 0
-    return np.unique(items[known] * len(now.labels.taxonomy) + number[ids[known]])
+    numbers = now.contents.numbers(ids)
+    known = numbers >= 0
+    return np.unique(items[known] * len(now.labels.taxonomy) + numbers[known])

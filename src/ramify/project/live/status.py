@@ -12,6 +12,7 @@ from ramify.project.live.shown import concept_of
 from ramify.project.live.tally import Tally
 from ramify.project.store.items import Contents
 from ramify.project.store.store import Store
+from ramify.quality import FEWEST
 
 PACED = 100  # screens that say how quick people are
 
@@ -82,7 +83,7 @@ def progress_sentence(entries: int, unknown: int, quality: shapes.Quality | None
     if not entries:
         return "There are no items yet."
     settled = f"Fine labels: {math.floor(100 * (1 - unknown / entries))} % settled"
-    if quality is None or quality.all.f1 is None or quality.advice.kind == "early":  # few answers say nothing yet
+    if quality is None or quality.all.f1 is None or quality.all.draws < FEWEST:
         return f"{settled}."
     f1 = quality.all.f1
     return f"{settled}, estimated F1 {f1.value:.2f} ({f1.low:.2f} to {f1.high:.2f}, from {quality.all.draws} audited)."

@@ -48,6 +48,13 @@ class Contents:
     id_of: Index
     number_of: dict[int, int]
 
+    def numbers(self, ids: Index) -> Index:
+        """The numbers that concepts have in the taxonomy, by their stable ids; -1 for ids that are no longer there."""
+        number = np.full(max(int(self.id_of.max(initial=0)), int(ids.max(initial=0))) + 1, -1)
+        number[self.id_of] = np.arange(len(self.id_of))
+        numbers: Index = number[ids]
+        return numbers
+
 
 class Items:
     """The part of a store that knows taxonomy, items and settings.

@@ -8,18 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import RELEVANT, UNKNOWN, Labels
+from ramify.labels import UNKNOWN, Labels
 from ramify.learners import Learner
 from ramify.learners.base import at_once
-from ramify.learners.inner import with_inner
 from ramify.noise import sample
 from ramify.project.store.consensus import apply_answers
 from ramify.project.store.store import Store
 from ramify.quality.audit import Audit, Draws, Known, audit
-from ramify.quality.deciding import has_coarse
-from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT, choose
+from ramify.quality.deciding import believed, has_coarse
+from ramify.quality.decoding import choose
 from ramify.quality.estimate import Counts
-from ramify.quality.thresholds import thresholds
 from ramify.taxonomy import Index
 
 COUNTED = 20_000  # items whose labels are counted: shares of them are all that estimates need
@@ -39,12 +37,10 @@ class Answered:
 
 def answered(store: Store, labels: Labels) -> Answered:
     """All answers yes and no that stand, about what these labels hold."""
-    ledger, contents = store.consensus.ledger(), store.contents
-    said = ledger.said
-    number = np.full(max(int(said.concepts.max(initial=0)), int(contents.id_of.max(initial=0))) + 1, -1)
-    number[contents.id_of] = np.arange(len(contents.id_of))
-    there = (said.values != UNKNOWN) & ~ledger.undone & (said.items < len(labels)) & (number[said.concepts] >= 0)
-    return Answered(said.items[there], number[said.concepts[there]], said.values[there], ledger.seqs[there])
+    ledger = store.consensus.ledger()
+    said, concepts = ledger.said, store.contents.numbers(ledger.said.concepts)
+    there = (said.values != UNKNOWN) & ~ledger.undone & (said.items < len(labels)) & (concepts >= 0)
+    return Answered(said.items[there], concepts[there], said.values[there], ledger.seqs[there])
 
 
 def known_by(answers: Answered, labels: Labels, imported: Labels) -> Known:
@@ -103,30 +99,10 @@ def audit_of(
     )
 
 
-def thresholds_of(learner: Learner, labels: Labels, imported: Labels) -> NDArray[np.float64]:
-    """From which probability on each fine concept is chosen, by the answers so far, each left out."""
-    count, learned = len(labels.taxonomy.leaves), learner.learned_items()
-    if learned is None or not len(learned):
-        return np.full(count, MORE_PROBABLE_THAN_NOT)
-    learned = learned[learned < len(labels)]
-    given, now = imported.states(learned, np.arange(len(labels.taxonomy))), labels.states(learned)
-    p = learner.left_out(learned, given, coarse_known=has_coarse(labels))
-    if p is None:
-        return np.full(count, MORE_PROBABLE_THAN_NOT)
-    rows, fine = np.nonzero((now != UNKNOWN) & (given[:, :count] == UNKNOWN))
-    return thresholds(p[rows, fine].astype(np.float64), now[rows, fine] == RELEVANT, fine, count)
-
-
 def opinions_of(learner: Learner, features: Any, labels: Labels) -> Opinions:
     """What is predicted of some items: given their coarse labels, where any is known."""
     coarse_known = has_coarse(labels)
-
-    def opinions(items: Index) -> NDArray[Any]:
-        if coarse_known:
-            return learner.opinions(features[items], labels.take(items))
-        return with_inner(learner.predict_proba(features[items]), labels.taxonomy)
-
-    return opinions
+    return lambda items: believed(learner, features[items], labels.take(items), coarse_known=coarse_known)
 
 
 def count_labels(labels: Labels, opinions: Opinions, least: ArrayLike) -> Counts:

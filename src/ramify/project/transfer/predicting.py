@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from ramify.labels.part import PartLabels
 from ramify.labels.store import Store as Cells
 from ramify.learners import Learner
 from ramify.learners.base import at_once
+from ramify.learners.warm import warm_items
 from ramify.parcels import travels_by_name
 from ramify.progress import Report
 from ramify.project.store.store import Store
@@ -22,10 +23,11 @@ from ramify.project.transfer.exporting import likeliest
 from ramify.project.transfer.features import Progress, drop_drafts
 from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
-from ramify.project.transfer.measuring import audit_of, no_left_out, thresholds_of
+from ramify.project.transfer.measuring import audit_of, no_left_out
 from ramify.quality.deciding import Blocks, Decided, decide, has_coarse
 from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT
 from ramify.quality.promise import Kind, Promise, promise
+from ramify.quality.thresholds import thresholds_of
 from ramify.taxonomy import Index, Taxonomy
 
 Task: TypeAlias = tuple[Index, Any, Cells]
@@ -63,8 +65,10 @@ class Predicted:
     blocks: Blocks
     rule: Rule
     found: Found
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str]
     """Items that cannot be read, and why."""
+    untested: bool
+    """Whether no item is completely known: then nothing says how good the probabilities are."""
 
 
 @contextmanager
@@ -102,9 +106,8 @@ def predicting(
         rule = Rule(thresholds_of(learner, own, store.imported()), fill=True)
     features = store.features() if new is None else new.features
     blocks = predict(learner, features, labels, rule, found, top=top, how=how, report=progress)
-    yield Predicted(
-        store.all_ids().tolist() if new is None else new.ids, blocks, rule, found, new.left_out if new else []
-    )
+    ids, left_out = (store.all_ids().tolist(), []) if new is None else (new.ids, new.left_out)
+    yield Predicted(ids, blocks, rule, found, left_out, untested=not len(warm_items(own)))
     if new is not None:
         drop_drafts(store, new.drafts)
 
