@@ -1,14 +1,15 @@
 # Each command makes .venv when it is missing, installs again only when pyproject.toml changed, and asks nothing.
+# --no-compile: Python compiles what it imports; to compile all that is installed took longer than to install it.
 PYTHON ?= python3
 READY := .venv/.ready
 
-.PHONY: demo test slow check check-page bench browser postgres clean
+.PHONY: demo test slow check check-page docs dist bench browser postgres clean
 
 demo: $(READY)
 	.venv/bin/python examples/demo.py demo
 
-# Several at once, one more than two cores: many tests wait for a browser or another process.
-PYTEST := .venv/bin/python -m pytest -n 3 --dist worksteal
+# Several at once, more than two cores: many tests wait for a browser or another process.
+PYTEST := .venv/bin/python -m pytest -n 4 --dist worksteal
 
 test: $(READY)
 	$(PYTEST) -m "not slow"
@@ -22,6 +23,7 @@ check: $(READY) check-page
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	$(MAKE) --no-print-directory docs
 
 # The page's code needs node only to be checked and tested. In CI (where the variable CI is set) it must be there.
 check-page:
@@ -47,12 +49,25 @@ bench: $(READY)
 	.venv/bin/python -m pip install --quiet --editable '.[bench]'
 	.venv/bin/python benchmarks/bench.py $(ONLY)
 
+# The site, strictly: a link that leads nowhere is an error. Serve it with: .venv/bin/mkdocs serve
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+
+# What is released: both archives, and the wheel tried in an empty environment of its own.
+dist: $(READY)
+	rm -rf dist
+	.venv/bin/python -m build --outdir dist
+	$(PYTHON) -m venv --clear dist/environment
+	dist/environment/bin/python -m pip install --quiet --no-compile dist/*.whl
+	dist/environment/bin/python examples/smoke.py
+	rm -rf dist/environment
+
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache node_modules
+	rm -rf .venv demo site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache node_modules
 
 $(READY): pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --editable '.[test]'
+	.venv/bin/python -m pip install --quiet --no-compile --editable '.[test]'
 	touch $(READY)
 
 # Exact versions stand in package.json, so no lock file is needed.

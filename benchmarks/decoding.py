@@ -9,8 +9,8 @@ import numpy as np
 
 from ramify import Refine, benchmark, read
 from ramify.labels import Labels
-from ramify.project.transfer.measuring import thresholds_of
 from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT, choose
+from ramify.quality.thresholds import thresholds_of
 
 POOL = 5000  # items whose labels are chosen
 

@@ -54,7 +54,7 @@ def section(bundle: str, written: dict[str, Any]) -> str:
         f"--warm 0 --batch {BATCHES[bundle]} --rounds 9 --seeds {seeds}"
     )
     how_many = "1 seed" if seeds == 1 else f"{seeds} seeds"
-    parts = [f"### {bundle}: {how_many}", f"```\n{command}\n```", *as_markdown(written["finishing"])]
+    parts = [f"### {bundle}: {how_many}", f"```sh\n{command}\n```", *as_markdown(written["finishing"])]
     return "\n\n".join([*parts, f"![F1 of the pool's labels, {bundle}](figures/pool-f1-{bundle}.png)"])
 
 

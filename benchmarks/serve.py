@@ -74,6 +74,17 @@ class Client:
         return found
 
 
+def answers_to(task: dict, drawn: random.Random) -> list[dict]:
+    """Some answers to a screen, yes to about every seventh."""
+    answers = [
+        {"item": e["item"], "concept": e["concept"], "answer": "yes" if drawn.random() < 0.15 else "no"}
+        for e in task["entries"]
+    ]
+    if all(answer["answer"] == "no" for answer in answers):
+        answers[0]["answer"] = "yes"  # the children are all there are
+    return answers
+
+
 async def annotate(name: str, server: int, until: float, taken: dict[str, list[float]]) -> int:
     """Ask, look for about a second, answer, again and again; every failure counts."""
     drawn = random.Random(name)
@@ -86,12 +97,7 @@ async def annotate(name: str, server: int, until: float, taken: dict[str, list[f
                 (task,) = await client.ask("POST", "/api/next", {"annotator": name, "mode": "group", "count": 1})
                 taken["next"].append(time.perf_counter() - start)
                 await asyncio.sleep(drawn.uniform(0.7, 1.2))
-                answers = [
-                    {"item": e["item"], "concept": e["concept"], "answer": "yes" if drawn.random() < 0.15 else "no"}
-                    for e in task["entries"]
-                ]
-                if all(answer["answer"] == "no" for answer in answers):
-                    answers[0]["answer"] = "yes"  # the children are all there are
+                answers = answers_to(task, drawn)
                 start = time.perf_counter()
                 key = f"{name}-{drawn.random()}"
                 await client.ask("POST", "/api/answers", {"key": key, "annotator": name, "answers": answers})

@@ -74,3 +74,6 @@ hypothesis.settings.load_profile("ramify")
 # Nets as small as those of the tests are trained by one thread: many would fight over a busy machine.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # of the processes that tests start
+
+# A server trains with the lowest priority. Beside tests of a higher one, on a busy machine, it would never have a turn.
+os.nice(19)

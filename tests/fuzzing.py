@@ -10,17 +10,20 @@ from pathlib import Path
 import numpy as np
 
 from ramify.data import Dataset
+from ramify.data.shards import read_features
 from ramify.errors import RamifyError
 from ramify.files import read_npy
 from ramify.labels import Labels
 from ramify.project.store.store import Store
 from ramify.project.transfer.answer_table import answer_from_table
-from ramify.readers import read, read_for
+from ramify.readers import hugging_face, mirflickr, open_images, read, read_for
+from ramify.readers.formats import Format
 from ramify.taxonomy import Taxonomy
 from store_checks import TAXONOMY, filled
 
 HERE = Path(__file__).parent
-CORPUS = HERE / "data" / "fuzz"
+DATA = HERE / "data"
+CORPUS = DATA / "fuzz"
 """What went wrong once, by kind: KIND-ANYTHING."""
 
 
@@ -41,12 +44,18 @@ def answer(path: Path) -> None:
         answer_from_table(store, path)
 
 
+def in_folder(form: Format) -> Callable[[Path], object]:
+    return lambda path: form.read(path.parent)
+
+
 READ: dict[str, tuple[str, Callable[[Path], object]]] = {
     "csv": ("items.csv", read),
     "items": ("items.csv", lambda path: read_for(path, TAXONOMY)),
     "jsonl": ("items.jsonl", read),
     "coco": ("instances.json", read),
     "fiftyone": ("samples.json", read),
+    "label-studio": ("tasks.json", lambda path: read(f"label-studio:{path}")),
+    "xml": ("taxonomy.xml", Taxonomy.load),
     "arff": ("yeast.arff", read),
     "parquet": ("items.parquet", read),
     "xlsx": ("items.xlsx", read),
@@ -57,6 +66,14 @@ READ: dict[str, tuple[str, Callable[[Path], object]]] = {
     "json": ("taxonomy.json", Taxonomy.load),
     "backup": ("backup.zip", restore),
     "answers": ("answers.csv", answer),
+    "config": ("config.xml", Taxonomy.load),
+    "metadata": ("metadata/metadata.jsonl", in_folder(hugging_face)),
+    "hub": ("hub/train-00000-of-00001.parquet", in_folder(hugging_face)),
+    "saved": ("saved/dataset_info.json", in_folder(hugging_face)),
+    "images": ("images/train-annotations-human-imagelabels.csv", in_folder(open_images)),
+    "hierarchy": ("hierarchy/bbox_labels_600_hierarchy.json", in_folder(open_images)),
+    "mirflickr": ("mirflickr/baby.txt", in_folder(mirflickr)),
+    "shard": ("shard/part-00000.parquet", lambda path: read_features(path.parent, ids=["a", "b"])),
 }
 """By kind: the name of a file, and who reads it."""
 
@@ -64,6 +81,13 @@ READ: dict[str, tuple[str, Callable[[Path], object]]] = {
 def prepare(folder: Path) -> None:
     """What some readers need beside the file."""
     filled(folder / "project").close()
+    for name, _ in READ.values():
+        (folder / name).parent.mkdir(exist_ok=True)
+    shutil.copytree(DATA / "hugging-face" / "several", folder / "saved", dirs_exist_ok=True)
+    for kind in ("images", "hierarchy"):
+        shutil.copytree(DATA / "open_images", folder / kind, dirs_exist_ok=True)
+    for label in mirflickr.LABELS:
+        (folder / "mirflickr" / f"{label}.txt").write_text("1\n2\n")
 
 
 def try_one(kind: str, content: bytes, folder: Path) -> None:
@@ -94,6 +118,8 @@ def seeds() -> dict[str, list[bytes]]:
 
         columns = {"id": ["a", "b"], "text": ["x", None], "labels": [["cat"], []]}
         pyarrow.parquet.write_table(pyarrow.table(columns), folder / "items.parquet")
+        vectors = pyarrow.array([[0.5, 1.0], [2.0, 3.0]], pyarrow.list_(pyarrow.float32(), 2))
+        pyarrow.parquet.write_table(pyarrow.table({"id": ["a", "b"], "features": vectors}), folder / "part.parquet")
         book = openpyxl.Workbook()
         for row in (["id", "text", "labels"], ["a", "purrs", "cat;dog"], ["b", 3.5, None]):
             book.active.append(row)
@@ -106,6 +132,22 @@ def seeds() -> dict[str, list[bytes]]:
             "annotations": [{"id": 1, "image_id": 1, "category_id": 1}],
         }
         samples = {"samples": [{"filepath": "a.jpg", "labels": {"_cls": "Classifications", "classifications": []}}]}
+        tasks = [
+            {
+                "id": n,
+                "data": {"text": "x"},
+                "annotations": [
+                    {
+                        "id": n,
+                        "completed_by": 1,
+                        "updated_at": "2026-11-18T19:38:12Z",
+                        "result": [{"from_name": "k", "type": "taxonomy", "value": {"taxonomy": [["animal", "cat"]]}}],
+                    }
+                ],
+            }
+            for n in (1, 2)
+        ]
+        config = b'<View><Text name="t" value="$t"/><Choices name="k" toName="t"><Choice value="cat"/></Choices></View>'
         arff = b"@relation y\n@attribute x numeric\n@attribute c {0,1}\n@data\n1.5,1\n?,0\n"
         kept = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         return {
@@ -114,6 +156,8 @@ def seeds() -> dict[str, list[bytes]]:
             "jsonl": [b'{"id": "a", "labels": ["cat", {"x": 1}]}\n{"id": 2, "text": "\\u00e9"}\n'],
             "coco": [json.dumps(coco).encode()],
             "fiftyone": [json.dumps(samples).encode()],
+            "label-studio": [json.dumps(tasks).encode()],
+            "xml": [config],
             "arff": [arff],
             "parquet": [kept["items.parquet"]],
             "xlsx": [kept["items.xlsx"]],
@@ -123,5 +167,18 @@ def seeds() -> dict[str, list[bytes]]:
             "yaml": [b"animal: {exhaustive: true, cat: null, dog: [poodle, pug]}\ntemplates: ['a {}']\n"],
             "json": [b'{"animal": ["cat", "dog"], "food": {"fruit": ["apple"]}}'],
             "backup": [kept["backup.zip"]],
+            "config": [
+                b'<View><Text name="t" value="$text"/><Taxonomy name="kind" toName="t">'
+                b'<Choice value="animal"><Choice value="cat" alias="c" hint="purrs"/></Choice></Taxonomy></View>'
+            ],
+            "metadata": [
+                b'{"file_name": "a.png", "label": "cat"}\n{"file_name": "b/c.png", "label": ["cat", "dog"]}\n'
+            ],
+            "hub": [(DATA / "hugging-face" / "parquet" / "data" / "train-00000-of-00001.parquet").read_bytes()],
+            "saved": [(DATA / "hugging-face" / "several" / "dataset_info.json").read_bytes()],
+            "images": [(DATA / "open_images" / "train-annotations-human-imagelabels.csv").read_bytes()],
+            "hierarchy": [(DATA / "open_images" / "bbox_labels_600_hierarchy.json").read_bytes()],
+            "mirflickr": [b"1\n 17\n25000\n"],
+            "shard": [kept["part.parquet"]],
             "answers": [b"id,concept,answer\ni0,animal > cat,yes\ni1,dog,\n", b"id,choices,answer\ni0,cat;dog,cat\n"],
         }

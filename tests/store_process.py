@@ -17,9 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import sqlalchemy
 
+from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.project.store import backup
+from ramify.project.store.changes import Change
 from ramify.project.store.store import Store
 
 ENTRIES = 3  # answers of one request
@@ -37,8 +40,33 @@ def answer(folder: Path, name: str, done: Callable[[str], None]) -> None:
             else:
                 item = random.randrange(len(store))
                 chosen = random.sample(ids, ENTRIES)
-                store.record(key, name, [(item, concept, random.choice(["yes", "no"])) for concept in chosen])
+                try:
+                    store.record(key, name, [(item, concept, random.choice(["yes", "no"])) for concept in chosen])
+                except RamifyError:  # somebody has changed the taxonomy
+                    store.refresh()
+                    ids = store.id_of.tolist()
+                    continue
             done(key)
+
+
+def reshape(folder: Path, name: str, done: Callable[[str], None]) -> None:
+    """Change the taxonomy for ever, and take most of it back."""
+    some = (
+        Change("split", ["cat"], ["tabby", "siamese"]),
+        Change("merge", ["apple", "banana"], ["fruit"]),
+        Change("remove", ["dog"]),
+        Change("move", ["cat"], below="food"),
+        Change("rename", ["animal"], ["beast"]),
+    )
+    with Store(folder) as store:
+        while True:
+            try:
+                if random.random() < 0.6:
+                    done(store.changes.change(random.choice(some)).said)
+                else:
+                    done(store.changes.undo().said)
+            except RamifyError:  # it makes no sense any more, or nothing is left
+                continue
 
 
 def add(folder: Path, name: str, done: Callable[[str], None]) -> None:
@@ -99,12 +127,19 @@ def main(what: str, folder: Path, *rest: str) -> None:
     if what == "restores":
         print(restores(folder, Path(rest[0])))
         return
+    if what == "changes":
+        print(json.dumps(changed(folder)))
+        return
     if what == "writes":
         print(json.dumps(write(folder, rest[0], int(rest[1]))))
         return
     drawn = random.Random(0)
     heard = []
     for round_ in range(int(rest[0])):
+        if what == "both":
+            children = [start(answer, folder, f"a{round_}"), start(reshape, folder, f"b{round_}")]
+            heard += killed(children, drawn.uniform(0, 0.3))
+            continue
         work, names = (answer, (f"a{round_}", f"b{round_}")) if what == "answers" else (add, (f"a{round_}",))
         heard += killed([start(work, folder, name) for name in names], drawn.uniform(0, 0.15))
     print(json.dumps(heard))
@@ -148,6 +183,42 @@ def restore(archive: Path, folder: Path, steps: int) -> None:
         setattr(module, name, halting(getattr(module, name)))
     sqlite3.connect = halting(sqlite3.connect)
     Store.restore(archive, folder)
+
+
+def changed(folder: Path) -> list[str]:
+    """Split a concept, killed after so many steps in each attempt, until it is split; the taxonomy after each."""
+    left = []
+    for steps in range(10**9):
+        child = os.fork()
+        if not child:
+            change(folder, steps)
+            os._exit(0)
+        os.waitpid(child, 0)
+        with Store(folder) as store:
+            assert store.labels().taxonomy == store.imported().taxonomy == store.taxonomy
+            left.append(str(store.taxonomy))
+        if left[-1] != left[0]:
+            return left
+    raise AssertionError
+
+
+def change(folder: Path, steps: int) -> None:
+    """Split a concept, and be killed after so many steps: before all that is written or noted."""
+    counted = iter(range(steps))
+
+    def halting(honest: Callable[..., object]) -> Callable[..., object]:
+        def called(*arguments: object, **options: object) -> object:
+            if next(counted, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return honest(*arguments, **options)
+
+        return called
+
+    places = ((os, "replace"), (os, "fsync"), (Path, "unlink"), (sqlalchemy.Connection, "execute"))
+    with Store(folder) as store:
+        for module, name in places:
+            setattr(module, name, halting(getattr(module, name)))
+        store.changes.change(Change("split", ["cat"], ["tabby", "siamese"]))
 
 
 def write(folder: Path, name: str, count: int) -> int:

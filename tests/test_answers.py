@@ -83,8 +83,26 @@ def test_undo_goes_back_without_limit_and_restores_what_was_said_before(store):
     store.record("4", "ann", [(0, dog, "yes")])
     assert [e.undoes for e in store.undo("u4", "ann")] == [store.last_event() - 1]
     counts = store.annotators()
-    assert counts[0] == {"name": "ann", "yes": 0, "no": 0, "skip": 0, "undone": 5, "agreement": None}
-    assert counts[1] == {"name": "bob", "yes": 1, "no": 0, "skip": 0, "undone": 0, "agreement": None}
+    assert counts[0] == {
+        "name": "ann",
+        "yes": 0,
+        "no": 0,
+        "skip": 0,
+        "undone": 5,
+        "agreement": None,
+        "right": 0,
+        "gold": 0,
+    }
+    assert counts[1] == {
+        "name": "bob",
+        "yes": 1,
+        "no": 0,
+        "skip": 0,
+        "undone": 0,
+        "agreement": None,
+        "right": 0,
+        "gold": 0,
+    }
 
 
 def test_events_come_in_pages(store, monkeypatch):

@@ -127,7 +127,7 @@ def test_from_a_csv_to_fine_labels(here):
     assert run("export", "pets", "--format", "csv") == "Wrote 360 of 360 rows to pets-labels.csv.\n"
     assert run("export", "pets", "--events", "--out", "e.parquet") == "Wrote 11 of 11 rows to e.parquet.\n"
     assert re.match(r"Wrote \d+ of 360 rows", run("export", "pets", "--known"))
-    assert "└── dog\n    ├── poodle\n    └── beagle" in run("split", "pets", "dog", "poodle", "beagle")
+    assert "└── dog\n    ├── poodle\n    └── beagle" in run("taxonomy", "split", "pets", "dog", "poodle", "beagle")
 
     run("backup", "pets", "pets.zip")
     assert run("restore", "pets.zip", "again") == "again is there again, with 60 items.\n"
@@ -403,7 +403,7 @@ def test_a_no_to_what_nobody_claimed_is_no_wrong_label(here):
     run("add", "pets", "items.csv")
     Path("no.csv").write_text("id,concept,answer\ni40,dog,no\ni41,animal,no\n")
     run("answer", "pets", "no.csv")
-    run("split", "pets", "dog", "poodle", "beagle")
+    run("taxonomy", "split", "pets", "dog", "poodle", "beagle")
     with Store("pets") as store:
         wrong = [(item, store.taxonomy.path(store.number_of[concept])) for item, concept, _ in store.refused_coarse()]
         assert wrong == [(store.all_ids().tolist().index("i41"), "animal")]

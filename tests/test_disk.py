@@ -16,8 +16,10 @@ import sqlalchemy
 
 import disks
 from ramify import RamifyError
+from ramify.cli.tables import _order
 from ramify.files import new_array
 from ramify.project.store import migrations
+from ramify.project.store.answers import Request
 from ramify.project.store.store import Store, UnavailableError
 from ramify.project.transfer.exporting import export_labels
 from store_checks import HERE, TAXONOMY, coarse, files, filled, integrity
@@ -50,7 +52,7 @@ def test_a_full_disk_is_said_wherever_it_ends_and_nothing_is_half_done(small_dis
         store.record("before", "ann", [(0, 1, "yes")])
         large.add([f"n{n}" for n in range(3000)], ["text" * 20] * 3000, None, None, coarse(3000))
         large.backup(tmp_path / "large.zip")
-        many = [(f"{n}", "ann", [(n % 3, 1, "no"), (n % 3, 2, "no")]) for n in range(3000)]
+        many = [Request(f"{n}", "ann", [(n % 3, 1, "no"), (n % 3, 2, "no")]) for n in range(3000)]
         attempts = {
             "add": lambda: store.add([f"n{n}" for n in range(8000)], None, None, rows, coarse(8000)),
             "record": lambda: store.record_all(many),
@@ -76,7 +78,6 @@ def test_a_full_disk_is_said_wherever_it_ends_and_nothing_is_half_done(small_dis
             "add: /project/project.db: the disk is full; nothing was changed: make room and try again",
             "record: /project/project.db: the disk is full; nothing was changed: make room and try again",
             "model: /project/models: the disk is full; no model was added: make room and try again",
-            "backup: /b.zip: the disk is full; no backup was written: make room and try again",
             "backup: /b.zip: the disk is full; nothing was written: make room and try again",
             "restore: /new: the disk is full; nothing was restored: make room and try again",
             "csv: /l.csv: the disk is full; nothing was written: make room and try again",
@@ -122,7 +123,7 @@ def test_a_database_that_may_not_grow_says_that_the_disk_is_full(store):
         connection.execute(f"PRAGMA max_page_count = {pages}")
 
     store.close()
-    requests = [(f"k{n}", "ann", [(n % 3, 1, "yes")]) for n in range(500)]
+    requests = [Request(f"k{n}", "ann", [(n % 3, 1, "yes")]) for n in range(500)]
     with pytest.raises(UnavailableError) as refused:
         store.record_all(requests)
     database = store.folder / "project.db"
@@ -146,6 +147,7 @@ def test_files_that_may_not_grow_are_one_sentence(store):
         import resource
         import numpy as np
         from ramify import RamifyError
+        from ramify.project.store.answers import Request
         from ramify.project.store.store import Store
         from store_checks import coarse
         with Store(sys.argv[1]) as store:
@@ -154,7 +156,7 @@ def test_files_that_may_not_grow_are_one_sentence(store):
             for attempt in (
                 lambda: store.add([f"n{n}" for n in range(40_000)], None, None, rows, coarse(40_000)),
                 lambda: store.new_model(lambda folder: {"note": (folder / "w").write_bytes(bytes(300_000))}),
-                lambda: store.record_all((f"{n}", "a", [(0, 1, "no")]) for n in range(9000)),
+                lambda: store.record_all(Request(f"{n}", "a", [(0, 1, "no")]) for n in range(9000)),
             ):
                 try:
                     attempt()
@@ -239,6 +241,13 @@ def check_reading(folder, out, user=0):
 def test_a_project_on_a_read_only_disk_can_be_read(whole, tmp_path):
     with disks.read_only(whole, tmp_path / "ro") as folder:
         check_reading(folder, tmp_path)
+
+
+def test_what_can_only_be_read_gives_tasks_without_an_order(whole, tmp_path, capsys):
+    with disks.read_only(whole, tmp_path / "ro") as folder, Store(folder) as store:
+        assert _order(store, folder, "serial", None) == {}
+    said = "can only be read: tasks are written as the items are, not in the order of what teaches most.\n"
+    assert capsys.readouterr().out == f"{folder} {said}"
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become somebody else")

@@ -12,7 +12,7 @@ from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.project.store.store import Store
 from ramify.project.transfer.answer_table import answer_from_table
-from ramify.project.transfer.exporting import export_events, export_labels, export_likeliest, export_predictions
+from ramify.project.transfer.exporting import export_events, export_labels, export_predictions
 from ramify.readers.table import read_items
 from ramify.taxonomy import Taxonomy
 from test_cli import ramify
@@ -184,7 +184,7 @@ def test_of_many_concepts_the_likeliest_are_written(tmp_path, ending):
     sure = np.array([[0.9, 0.8, 0.1, 0.123456], [0.2, 0.3, 0.4, 0.1]], np.float32)
     path = tmp_path / f"p.{ending}"
     blocks = ((np.array([n]), sure[n : n + 1], sure[n : n + 1] >= 0.5) for n in (0, 1))
-    assert export_likeliest(path, None, TAXONOMY, ["a", "b"], blocks, 1) == 3
+    assert export_predictions(path, None, TAXONOMY, ["a", "b"], blocks, 1) == 3
     rows = [(row["id"], row["concept"], float(row["probability"]), row["chosen"]) for row in rows_of(path)]
     yes, no = ("yes", "no") if ending == "csv" else (True, False)
     assert rows == [

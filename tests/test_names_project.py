@@ -242,7 +242,7 @@ def test_pictures_read_none(here):
 def test_given_names_are_left_out_after_a_split_until_all_are_given_again(here):
     project("features")
     run("names", "pets", give())
-    run("split", "pets", "dog", "poodle", "beagle", "pug", "hound")
+    run("taxonomy", "split", "pets", "dog", "poodle", "beagle", "pug", "hound")
     assert names_line(run("train", "pets", *QUICK)) == (
         "Names: left out, 4 concepts have no vector ('animal > dog > poodle', 'animal > dog > beagle', "
         "'animal > dog > pug', ...): give all of them again with `ramify names pets FILE`."

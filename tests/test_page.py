@@ -89,6 +89,8 @@ def test_every_control_can_be_reached_and_pressed_by_tab(visit, server):
     page = visit(server, "Tabitha")
     first = shown(page)
     page.locator(".question").focus()
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_contain_text("Words")
     for name in ("cat", "dog"):
         page.keyboard.press("Tab")
         expect(page.locator(":focus")).to_contain_text(name)
@@ -325,7 +327,7 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
     try:
         page = visit(server, "Wes")
         assert "token" not in page.url
-        assert "".join(page.locator(".choice kbd").all_inner_texts()) == "1234567890cdehijklopqstvxz"
+        assert "".join(page.locator(".choice kbd").all_inner_texts()) == "1234567890cdeijkloqstvxz"
         page.keyboard.press("z")
         page.keyboard.press("/")
         page.keyboard.type("number 39")
@@ -335,7 +337,7 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
         page.keyboard.press("Enter")
         saved(page)
         yes = [name for _, name, answer in recorded(server, "Wes") if answer == "yes"]
-        assert yes == ["colour number 25", "colour number 39"]
+        assert yes == ["colour number 23", "colour number 39"]
         page.goto(server.link.split("?")[0])  # the cookie is enough from now on
         expect(page.locator(".question .crumbs")).to_be_visible()
     finally:

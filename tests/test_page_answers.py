@@ -264,9 +264,10 @@ def test_contradictions_in_sentences(visit, server):
     expect(page.locator(".found")).to_have_count(1)
     page.locator(".found-open").click()
     row = page.get_by_role("dialog").get_by_role("row").filter(has_text=re.compile("^weather > rain"))
-    row.get_by_role("button", name="Yes", exact=True).click()
-    saved(page)
     row.get_by_role("button", name="Why?").click()
+    expect(page.locator(".reasons li")).to_have_count(1)
+    row.get_by_role("button", name="Yes", exact=True).click()
+    saved(page)  # then the dialog is drawn anew: reasons that are open stay so, and are those of now
     expect(page.locator(".reasons li").last).to_have_text(
         "it is set aside, because these cannot all be true: weather > rain: yes (annotated), weather: no (imported)"
     )

@@ -41,3 +41,5 @@ def test_words_and_limits_are_the_same_on_both_sides():
     assert page["MODES"] == list(limits.MODES)
     assert page["LONGEST_NAME"] == limits.LONGEST_NAME
     assert page["LONGEST_PAGE"] == limits.LONGEST_PAGE
+    assert page["LONGEST_GUIDELINES"] == limits.LONGEST_GUIDELINES
+    assert page["LARGEST_UPLOAD"] == limits.LARGEST_UPLOAD

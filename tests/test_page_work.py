@@ -34,6 +34,13 @@ OUT_OF_SIGHT = """() => [...document.querySelectorAll(".foot button")].filter((i
     const inside = top >= 0 && left >= 0 && bottom <= innerHeight + 1 && right <= innerWidth + 1;
     return !(inside && it.contains(above) && it.scrollWidth <= it.clientWidth + 1);
 }).map((it) => it.textContent)"""
+# Guesses in sight of which some part lies under something else.
+DRAWN_OVER = """() => [...document.querySelectorAll(".guess span")].filter((it) => {
+    it.scrollIntoView({ block: "center", behavior: "instant" });
+    const { top, bottom, left, right } = it.getBoundingClientRect();
+    const at = (x) => document.elementFromPoint(x, (top + bottom) / 2);
+    return ![left + 2, right - 2].every((x) => it.contains(at(x)));
+}).map((it) => it.closest("button").textContent)"""
 # Answers so many questions, each as soon as it is there.
 ANSWER_MANY = """async (count) => {
     const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -169,7 +176,7 @@ def untouched_server(tmp_path):
 def test_what_is_asked_in_a_deep_taxonomy_and_what_the_project_is_for(visit, untouched_server):
     page = visit(untouched_server, "Deb")
     assert page.title() == "Free time · Ramify"
-    expect(page.locator("#project")).to_have_attribute("title", "We want to know what people do when they rest.")
+    expect(page.locator("#title")).to_have_attribute("title", "We want to know what people do when they rest.")
     words = page.locator("#progress .left")
     expect(words).to_contain_text(re.compile(r"Fine labels: \d+ % settled"))
     expect(words).to_contain_text(re.compile(r"About \d+ questions are open now"))
@@ -212,6 +219,18 @@ def test_pictures_can_be_looked_at_closer(visit, picture_server):
     assert picture.evaluate("it => it.clientWidth === it.naturalWidth")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_drawn_over_a_guess(visit, picture_server, size):
+    page = visit(picture_server, f"Guess {size}", **SIZES[size])
+    for mode in ("Group", "Grid"):
+        page.get_by_role("button", name=mode, exact=True).click()
+        expect(page.get_by_role("button", name=mode, pressed=True)).to_be_visible()
+        expect(page.locator(".question .crumbs")).to_be_visible()
+        page.locator(".side-actions button", has_text="Guess").click()
+        expect(page.locator(".guess").first).to_be_attached()
+        assert page.evaluate(DRAWN_OVER) == []
 
 
 # -- browsing ----------------------------------------------------------------------------------------------------------
@@ -397,6 +416,32 @@ def test_the_end_of_a_budget_says_so_and_is_not_overrun(visit, tmp_path):
         saved(page)
         assert len(recorded(server, "Bud")) == 5
         expect(page.locator("#progress")).to_contain_text("5 of 5")
+    finally:
+        server.stop()
+
+
+def test_what_is_answered_while_questions_are_fetched_is_not_asked_again(visit, tmp_path):
+    server = LocalServer(text_project(tmp_path / "texts"))
+    held = []
+    try:
+        page = visit(server, "Quick")
+        shown = page.locator("#question .item-id")
+        expect(shown).to_be_visible()
+        page.route("**/api/next", lambda route: route.continue_() if held else held.append((route, route.fetch())))
+        answered = []
+        for _ in range(3):
+            answered.append(shown.inner_text())
+            page.keyboard.press("1")
+            page.keyboard.press("Enter")
+            expect(shown).not_to_have_text(answered[-1]) if len(answered) < 3 else expect(shown).to_have_count(0)
+            saved(page)
+        assert len(set(answered)) == 3
+        assert held
+        again = {task["item"]["id"] for task in held[0][1].json()}
+        assert again & set(answered)  # else this test shows nothing
+        held[0][0].fulfill(response=held[0][1])
+        expect(shown).to_be_visible()
+        assert shown.inner_text() not in answered
     finally:
         server.stop()
 

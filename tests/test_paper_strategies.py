@@ -11,6 +11,7 @@ from ramify.labels import Labels
 from ramify.learners import CoarsePrior, PseudoLabel, Refine
 from ramify.learners.evidence import parents_relevant
 from ramify.loop import ActiveLoop, Truth
+from ramify.parameters import clone
 from ramify.strategies import BADGE, EPIG, ExpectedGain, Pool, RandomItems, TypiClust
 from ramify.strategies.badge import Gradients
 from ramify.strategies.epig import draw_targets
@@ -153,7 +154,7 @@ def test_a_loop_begins_with_typiclust_whoever_learns(name):
     features, truth = data(warm=60)
     labels = Labels(TAXONOMY, truth.states(concepts=TAXONOMY.roots))
     loop = ActiveLoop(
-        Dataset(labels, features), LEARNERS[name], TypiClust(random_state=0), Truth(truth), batch_size=9
+        Dataset(labels, features), clone(LEARNERS[name]), TypiClust(random_state=0), Truth(truth), batch_size=9
     ).run(rounds=1)
     fitted = Refine(**COARSE).fit(features, labels) if name == "refine" else None
     query = TypiClust(random_state=0).query(fitted, features, labels, 9)

@@ -253,8 +253,8 @@ def test_ids_that_repeat_are_not_ids(tmp_path):
             "{path}: the column 'label' is empty, and nothing names its classes: fill it",
         ),
         (
-            {"metadata_csv": "file_name,label\na.png,a > b\n"},
-            "{path}, column 'label': the name 'a > b' contains '>', which separates the names of a path: rename it",
+            {"metadata_csv": "file_name,label\na.png,a>b\n"},
+            "{path}, column 'label': the name 'a>b' contains '>', which separates the names of a path: rename it",
         ),
         (
             {"metadata_csv": "file_name,label\na.png,1\n", "README_md": "---\na: [\n---\n"},

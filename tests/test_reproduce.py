@@ -16,7 +16,8 @@ from ramify.experiments.runs import run_reproduction
 from ramify.learners import LEARNERS
 from test_cli import run_in_process
 
-LEARNERS_SHOWN = ("fully-supervised", "leml", "one-class", "pseudo-label-literal", "pseudo-label")
+# refine has nothing to be tuned, and is in the table nevertheless.
+LEARNERS_SHOWN = ("fully-supervised", "leml", "one-class", "pseudo-label-literal", "pseudo-label", "refine")
 SMALL = {
     "learners": LEARNERS_SHOWN,
     "ratios": (-4, -3, -2),

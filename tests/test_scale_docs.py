@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def commands() -> list[list[str]]:
     """Up to the part on PostgreSQL, which tests of its own run."""
     text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8").partition("## A team's project, in PostgreSQL")[0]
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return [shlex.split(line) for block in blocks for line in block.splitlines() if not line.startswith("pip ")]
 
 

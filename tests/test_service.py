@@ -267,7 +267,7 @@ def test_bad_requests_get_one_sentence_and_change_nothing(service):
     for wrong, sentence in (
         ((999, *good[1:]), "there is no item 999"),
         (("0", *good[1:]), "there is no item '0'"),
-        ((good[0], 999, good[2]), "there is no concept 999"),
+        ((good[0], 999, good[2]), "there is no concept with the id 999 in the project"),
         ((*good[:2], "maybe"), "an answer is yes, no, skip, not 'maybe'"),
     ):
         with pytest.raises(RamifyError, match=sentence):
@@ -323,10 +323,11 @@ def test_the_first_model_is_trained_by_itself_in_a_process_of_its_own(tmp_path):
     with Service(make(tmp_path / "project", warm=12)) as service:
         assert service.next("ann")[0].guess == {}
         assert service.train().reason == "a model is being trained already"
-        until(lambda: service.status().training is not None)
+        assert service.status().training.running  # from the first moment on
+        until(lambda: service.store.training() is not None)
         with Store(service.store.folder) as other, pytest.raises(RamifyError, match="is training a model already"):
             training.train(other)
-        until(lambda: service.state.model.version == 1, seconds=120)
+        until(lambda: service.state.model.version == 1)
         assert service.status().training.error is None
         assert service.next("bob")[0].guess
         until(lambda: service.train().started)  # the process may still be ending
@@ -344,13 +345,17 @@ def test_a_training_that_is_interrupted_says_so(trained, monkeypatch):
     assert trained.status().training.error == "it was interrupted"
 
 
+def test_more_questions_than_there_are_may_be_asked_for(service):
+    assert len(entries(service.next("ann", count=10**11))) == len(entries(service.next("ann", count=10**4))) > 0
+
+
 def test_slow_learners_are_trained_again_after_some_answers(tmp_path):
     folder = make(tmp_path / "project", warm=12, train=True, learner="noisy-or")
     with Service(folder, train_every=10) as service:
         while service.status().answers < 10:
             (task,) = service.next("ann")
             service.answer(f"key {task.task}", "ann", true_answers(service, task))
-        until(lambda: service.state.model.version == 2, seconds=120)
+        until(lambda: service.state.model.version == 2)
 
 
 def test_other_learners_ask_too(tmp_path):
@@ -374,7 +379,7 @@ def test_items_added_and_concepts_split_by_another_process_are_taken_up(tmp_path
             other.split("cat", ["tabby", "siamese"])
         until(lambda: len(service.state.labels) == N_ITEMS + 5 and "tabby" in service.store.taxonomy.names)
         assert service.next("ann")
-        until(lambda: service.state.model.version == 2 and service.state.model.learner is not None, seconds=120)
+        until(lambda: service.state.model.version == 2 and service.state.model.learner is not None)
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_other_concepts_than_those_of_the_project_are_refused():
     run("start", "pets.csv", "--taxonomy", "a.yaml", "--no-serve")
     assert refused("start", "pets.csv", "--taxonomy", "b.yaml", "--no-serve") == (
         "pets-ramify is a project with other concepts than b.yaml: begin another one with --project, or divide its "
-        "concepts with `ramify split pets-ramify CONCEPT FINER ...`"
+        "concepts with `ramify taxonomy split pets-ramify CONCEPT FINER ...`"
     )
     assert "└── dog" in run("start", "pets.csv", "--no-serve")
 

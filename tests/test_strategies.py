@@ -13,7 +13,7 @@ from ramify.learners import LEML, CoarsePrior, Factored, NoisyOr, PseudoLabel, R
 from ramify.learners.warm import warm_items
 from ramify.meta import bce
 from ramify.noise import noise
-from ramify.strategies import STRATEGIES, ExpectedGain, LookAhead, Random, RandomItems, Uncertainty
+from ramify.strategies import STRATEGIES, ExpectedGain, LookAhead, Random, RandomItems, Uncertainty, look_ahead
 from ramify.strategies.groups import Groups, Knowledge
 from ramify.strategies.pool import Pool
 from ramify.strategies.select import Best
@@ -195,9 +195,19 @@ def literal_look_ahead(net, x, states, y, warm, alpha, asked):
     return scores, pseudo
 
 
-@pytest.mark.parametrize("alpha", [0.1, 2.0])
-def test_look_ahead_is_algorithm_2(alpha, monkeypatch):
+@pytest.mark.parametrize(
+    ("alpha", "changed"),
+    [
+        (0.1, {"by_warm_set": lambda *sizes: True}),  # the first layer by products with the warm set
+        (2.0, {"by_warm_set": lambda *sizes: False}),
+        (2.0, {"by_warm_set": lambda *sizes: True, "ROOM": 900, "LOGITS": 0}),  # some blocks are kept, no logits
+        (2.0, {"_layer_by_layer": look_ahead._by_autograd}),
+    ],
+)
+def test_look_ahead_is_algorithm_2(alpha, changed, monkeypatch):
     """All scores equal those of a literal implementation in double precision; in blocks that divide nothing evenly."""
+    for name, value in changed.items():
+        monkeypatch.setattr(look_ahead, name, value)
     monkeypatch.setattr("ramify.strategies.look_ahead.BLOCK", 7)
     monkeypatch.setattr("ramify.strategies.pool.ROWS", 16)
     features, labels = data(n_items=50, warm=12)

@@ -107,6 +107,29 @@ def test_merge_joins_children_too():
     assert [merged.names[n] for n in moved] == ["poodle", "siamese", "fish", "animal", "pet", "pet"]
 
 
+def test_what_loses_a_child_is_exhaustive_no_more():
+    taxonomy = Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}, "food": ["apple"]})
+    for changed, _ in (taxonomy.remove("dog"), taxonomy.move("dog", "food"), taxonomy.move("dog", None)):
+        assert not changed.exhaustive.any()
+    for changed, _ in (
+        taxonomy.rename("dog", "hound"),
+        taxonomy.add(["owl"], "animal"),
+        taxonomy.split("dog", ["pug"]),
+    ):
+        assert changed.exhaustive[changed.index("animal")]
+
+
+def test_a_concept_moves_and_goes_with_all_below_it():
+    moved, numbers = DEEP.move("dog", "food")
+    assert str(moved) == "animal\n└── cat\nsky\nfood\n├── apple\n└── dog\n    ├── poodle\n    └── beagle"
+    assert [moved.names[n] for n in numbers] == list(DEEP.names)
+    left, numbers = DEEP.remove("dog")
+    assert str(left) == "animal\n└── cat\nsky\nfood\n└── apple"
+    assert [left.names[n] if n >= 0 else None for n in numbers] == [
+        None if name in ("dog", "poodle", "beagle") else name for name in DEEP.names
+    ]
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -178,6 +201,51 @@ def test_merge_joins_children_too():
             lambda: DEEP.merge(["cat", "apple"], "thing"),
             "only concepts with the same parent can be merged, not 'animal > cat', 'food > apple'",
         ),
+        (
+            lambda: DEEP.merge(["animal", "cat"], "animal"),
+            "only concepts with the same parent can be merged, not 'animal', 'animal > cat'",
+        ),
+        (
+            lambda: DEEP.merge(["dog", "cat"], "poodle").__getitem__(0).merge(["animal", "sky"], "food"),
+            "there is a concept 'food' among the roots already: give another name, or merge them",
+        ),
+        (lambda: DEEP.rename("dgo", "hound"), "there is no concept 'dgo' in the taxonomy: did you mean 'dog'?"),
+        (lambda: DEEP.rename("dog", "dog"), "'animal > dog' is called 'dog' already"),
+        (
+            lambda: DEEP.rename("dog", "cat"),
+            "there is a concept 'cat' below 'animal' already: give another name, or merge them",
+        ),
+        (
+            lambda: DEEP.move("animal", "poodle"),
+            "'animal' cannot be moved below 'animal > dog > poodle', which is itself or lies below it",
+        ),
+        (
+            lambda: DEEP.move("dog", "dog"),
+            "'animal > dog' cannot be moved below 'animal > dog', which is itself or lies below it",
+        ),
+        (lambda: DEEP.move("dog", "animal"), "'animal > dog' is directly below 'animal' already"),
+        (lambda: DEEP.move("sky", None), "'sky' is a root already"),
+        (lambda: DEEP.add([], "sky"), "adding needs at least one concept"),
+        (
+            lambda: DEEP.add(["cloud", "cloud"], "sky"),
+            "there is a concept 'cloud' below 'sky' already: give another name, or merge them",
+        ),
+        (
+            lambda: Taxonomy({"animal": ["cat"]}).remove("animal"),
+            "'animal' is the last coarse concept: a taxonomy needs at least one",
+        ),
+        (
+            lambda: DEEP.describe("cat"),
+            "nothing new is said of 'animal > cat': give a description, aliases or exhaustive",
+        ),
+        (
+            lambda: DEEP.describe("cat", exhaustive=True),
+            "'animal > cat' has no finer concepts, of which one would always apply",
+        ),
+        (
+            lambda: DEEP.describe("cat", aliases=["dog"]),
+            "the alias 'dog' of 'cat' is a name or alias already: aliases must be unique",
+        ),
     ],
 )
 def test_what_is_not_a_forest_is_refused_in_one_sentence(build, message):
@@ -223,7 +291,14 @@ def test_what_is_not_a_forest_is_refused_in_one_sentence(build, message):
         ),
         ("t.json", '{"animal": ["cat"],}', "line 1: this is not valid JSON"),
         ("t.json", '{"animal": ["cat"], "animal": []}', "'animal' stands twice in one mapping"),
-        ("t.txt", "animal: [cat]", "a taxonomy file ends in .yaml, .yml or .json"),
+        ("t.txt", "animal: [cat]", "a taxonomy file ends in .yaml, .yml, .json or .xml"),
+        (
+            "t.xml",
+            "<!DOCTYPE v [<!ENTITY e 'x'>]><View/>",
+            "it declares a document type (<!DOCTYPE ...>), which no labelling config needs: remove it",
+        ),
+        ("t.xml", "<View>", "line 1: this is not valid XML: the labelling config may be cut off"),
+        ("t.xml", "<View/>", "it has no <Taxonomy> or <Choices> with a <Choice> in it: nothing names concepts"),
     ],
 )
 def test_a_file_that_is_not_a_taxonomy_is_refused_by_name(tmp_path, name, text, message):

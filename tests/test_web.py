@@ -377,11 +377,15 @@ class TestPictures:
 
 
 class TestServing:
-    def test_starts_prints_the_link_and_stops_cleanly(self, tmp_path):
-        server = Server(text_project(tmp_path / "texts"))
-        assert server.start() == f"http://127.0.0.1:{server.port}/"
+    @pytest.mark.parametrize("host", ["127.0.0.2", "localhost"])
+    def test_the_address_that_is_printed_is_answered_and_a_server_stops_cleanly(self, tmp_path, host):
+        """127.0.0.2 was printed once, and then refused."""
+        server = Server(text_project(tmp_path / "texts", 3), host=host)
+        assert server.start() == f"http://{host}:{server.port}/"
+        with urllib.request.urlopen(f"http://{host}:{server.port}/api/status", timeout=60) as response:
+            assert json.load(response)["items"] == 3
         server.process.send_signal(2)
-        rest = server.process.communicate(timeout=20)[0]
+        rest = server.process.communicate(timeout=300)[0]
         assert server.process.returncode == 0
         assert rest.strip().endswith("Stopped.")
 
@@ -427,7 +431,7 @@ def test_every_response_fits_its_description(app):
     """With requests that fit theirs and requests that do not: never a 500, and never more or less than described."""
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     operations = [found.ok() for found in schema.get_all_operations()]
-    assert len(operations) == 16
+    assert len(operations) == 25
     for operation in operations:
 
         @given(
@@ -483,6 +487,28 @@ def live_a_real_life(app):
     assert call("GET", "/api/browse", query={"concept": by_name["cat"], "state": "unknown"})["total"] > 0
     call("POST", "/api/undo", body={"key": "no-contradiction", "annotator": "Ada"})
 
+    assert call("GET", "/api/taxonomy/last") == {"change": None, "said": None}
+    before, change = call("GET", "/api/taxonomy"), {"kind": "remove", "concepts": [by_name["cat"]]}
+    foreseen = call("POST", "/api/taxonomy", body={**change, "dry_run": True})
+    assert call("GET", "/api/taxonomy") == before
+    assert call("POST", "/api/taxonomy", body=change) == {**foreseen, "done": True}
+    late = {
+        "key": "too-late-now",
+        "annotator": "Ada",
+        "answers": [{"item": 1, "concept": by_name["cat"], "answer": "no"}],
+    }
+    refused = client.post("/api/answers", json=late)
+    assert (refused.status_code, refused.json()["error"]) == (
+        400,
+        "'animal > cat' is no concept any more: somebody has changed the taxonomy; nothing was saved: take the next "
+        "question",
+    )
+    assert client.post("/api/taxonomy", json=change).json()["error"] == refused.json()["error"]
+    last = call("GET", "/api/taxonomy/last")
+    assert last["said"] == "'animal > cat' is removed"
+    call("POST", "/api/taxonomy/undo", body={"change": last["change"]})
+    assert call("GET", "/api/taxonomy") == before
+
 
 @pytest.mark.parametrize("entry", [{"item": "1"}, {"item": 1.0}, {"item": True}, {"concept": "1"}])
 def test_a_number_is_a_number(client, entry):
@@ -495,14 +521,3 @@ def test_the_description_allows_the_names_that_the_service_allows(app, client, n
     pattern = app.openapi()["components"]["schemas"]["Wanted"]["properties"]["annotator"]["pattern"]
     assert client.post("/api/next", json={"annotator": name}).status_code == status
     assert bool(re.search(pattern, name)) == (status == 200)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.2", "127.0.0.1", "localhost"])
-def test_the_address_that_is_printed_is_answered(tmp_path, host):
-    """127.0.0.2 was printed once, and then refused."""
-    server = Server(text_project(tmp_path / "project", 3), host=host)
-    try:
-        with urllib.request.urlopen(f"{server.start()}api/status", timeout=60) as response:
-            assert json.load(response)["items"] == 3
-    finally:
-        server.kill()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import uvicorn
 
+from ramify import Project
 from ramify.demo import scenes
 from ramify.labels import Labels
 from ramify.project.live.service import Service
@@ -60,6 +61,27 @@ def scene_project(folder: Path, count: int = 60, warm: int = 12) -> Path:
     with Store.create(folder, taxonomy) as store:
         store.set_setting("images", str(images.resolve()))
         store.add(drawn.ids, None, [f"{number}.png" for number in range(count)], drawn.features, labels)
+    return folder
+
+
+PETS = (
+    ("the dog barks", "a dog barked at me", "my dog sleeps here", "the dog, a puppy, plays"),
+    ("the cat purrs", "a cat sleeps on the mat", "my cat purred today", "the cat, a kitten, plays"),
+)
+
+
+def pets_project(folder: Path, count: int = 40, answered: int = 12) -> Path:
+    """Texts about cats and dogs by turns, embedded, the first ones answered by Ann, with a small model."""
+    pets = Project.create(folder, {"animal": ["cat", "dog"], "weather": ["rain", "snow"]})
+    texts = [f"{PETS[n % 2][n // 2 % 4]} {'abcdefgh'[n % 8]}" for n in range(count)]
+    pets.add({"id": [f"pet-{n}" for n in range(count)], "text": texts, "labels": ["animal"] * count}, embed="text")
+    said = [
+        {"id": f"pet-{n}", "concept": name, "answer": "yes" if (n % 2 == 1) == (name == "cat") else "no"}
+        for n in range(answered)
+        for name in ("cat", "dog")
+    ]
+    pets.answer(said, annotator="Ann")
+    pets.train(steps=50, hidden=(16, 16))
     return folder
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from ramify.errors import RamifyError
+from ramify.label_config import read_config
 
 ARROW = " > "  # between the names of a path; hence no name may contain ">"
 HALF = r"[\ud800-\udfff]"  # of a character: what a file in UTF-8 cannot hold
@@ -235,10 +236,10 @@ def _kind(value: object) -> str:
 
 
 def file_format(path: Path) -> str:
-    """``yaml`` or ``json``, by the ending of the file's name."""
+    """``yaml``, ``json`` or ``xml`` (a labelling config of Label Studio), by the ending of the file's name."""
     ending = path.suffix.lower()
-    if ending not in (".json", ".yaml", ".yml"):
-        raise RamifyError("a taxonomy file ends in .yaml, .yml or .json")
+    if ending not in (".json", ".yaml", ".yml", ".xml"):
+        raise RamifyError("a taxonomy file ends in .yaml, .yml, .json or .xml")
     return ending[1:].replace("yml", "yaml")
 
 
@@ -301,7 +302,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_file(path: Path) -> Any:
-    """What a YAML or JSON file holds, as plain Python objects."""
+    """What a YAML, JSON or XML file holds, as plain Python objects."""
     kind = file_format(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -310,6 +311,8 @@ def read_file(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise RamifyError(f"cannot be read as text ({error})") from None
     try:
+        if kind == "xml":
+            return read_config(text).tree()
         return json.loads(text, object_pairs_hook=_no_duplicates) if kind == "json" else yaml.load(text, _StrictLoader)
     except RamifyError:
         raise

@@ -216,21 +216,25 @@ def _by_workers(parcel: Path, pending: deque[Any], tasks: Iterator[Any], ahead: 
         # A worker whose memory has grown is replaced by a new one: nothing is lost, and nobody needs to know.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
         executor = get_reusable_executor(cpu_count(), timeout=IDLE, env=WORKER)
+        futures: deque[Any] = deque()
         try:
-            futures = deque([executor.submit(_call, parcel, task) for task in pending])
+            for task in pending:
+                futures.append(executor.submit(_call, parcel, task))
             while True:
                 for task in islice(tasks, ahead - len(futures)):
                     pending.append(task)
                     futures.append(executor.submit(_call, parcel, task))
                 if not futures:
                     return
-                result = futures.popleft().result()
+                result = futures[0].result()
+                futures.popleft()
                 pending.popleft()
                 yield result
         except TerminatedWorkerError:
             raise
-        except BaseException:  # nobody wants the others any more
-            executor.shutdown(kill_workers=True)
+        except BaseException:
+            if futures:  # nobody wants these any more; without any, the workers are kept for whoever comes next
+                executor.shutdown(kill_workers=True)
             raise
 
 

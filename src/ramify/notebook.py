@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.taxonomy import Taxonomy
+from ramify.taxonomy import ConceptRef, Taxonomy
 
 if TYPE_CHECKING:
     from ramify.project.live.shapes import Quality, Status
+    from ramify.project.store.outlook import Outlook
     from ramify.project.transfer.answer_table import Answered
     from ramify.project.transfer.importing import Added
 
-__all__ = ["Project"]
+__all__ = ["Concepts", "Project"]
 
 READING = ("images", "skip_unreadable", "coarse_only", "how")  # what is said of reading beside a table's layout
 
@@ -126,7 +127,7 @@ class Project:
         *,
         annotator: str = "notebook",
         single: bool = False,
-        strategy: str = "expected-gain",
+        strategy: str | None = None,
         how: str | None = None,
         audit: float | None = None,
     ) -> Any:
@@ -142,6 +143,18 @@ class Project:
 
         with Service(self.folder, strategy=strategy, audit=audit, background=False, engine=how) as service:
             return _frame(suggest(service, annotator, n, single=single))
+
+    def suspects(self, n: int = 100, concept: str | None = None) -> Any:
+        """The labels, imported or answered, that a model which did not see them contradicts most strongly.
+
+        A DataFrame, the most doubtful first; yes or no in its column ``answer`` keeps or changes a label once
+        ``answer`` has taken the table in, and settles it.
+        """
+        from ramify.project.live.suspecting import list_suspects
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return _frame(list_suspects(store, n, concept)[0])
 
     def answer(self, table: Any, *, annotator: str | None = None) -> "Answered":
         """Take in answers: a file, a DataFrame, a mapping of columns or a list of mappings; twice counts once."""
@@ -189,6 +202,11 @@ class Project:
         with Store(self.folder) as store:
             return store.labels()
 
+    @property
+    def taxonomy(self) -> "Concepts":
+        """The concepts, to be looked at and changed."""
+        return Concepts(self.folder)
+
     def status(self) -> "Status":
         """How far the project is."""
         from ramify.project.live.status import read_status
@@ -217,6 +235,98 @@ class Project:
             f"<Project {self.folder.name}: {status.items} items, {status.answers} answers, "
             f"{status.unknown} entries unknown>"
         )
+
+
+class Concepts:
+    """The taxonomy of a project: print it, and change it. Each change says what it does to labels.
+
+    A concept is meant by its name, alias or path. With ``dry_run`` a change is only told; ``undo`` takes the last back.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> damage = Project.create(Path(folder.name, "damage"), {"crack": None, "dent": ["deep", "flat"]})
+    >>> told = damage.taxonomy.split("crack", ["on glass", "in paint"], dry_run=True)
+    >>> told.said, damage.taxonomy.now.names
+    ("'crack' is split into 'on glass', 'in paint'", ('crack', 'deep', 'flat', 'dent'))
+    >>> told = damage.taxonomy.split("crack", ["on glass", "in paint"])
+    >>> damage.taxonomy
+    crack
+    ├── on glass
+    └── in paint
+    dent
+    ├── deep
+    └── flat
+    >>> damage.taxonomy.undo().said
+    "taken back: 'crack' is split into 'on glass', 'in paint'"
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def now(self) -> Taxonomy:
+        """The taxonomy as it is now."""
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return store.taxonomy
+
+    def __repr__(self) -> str:
+        return str(self.now)
+
+    def rename(self, concept: ConceptRef, name: str, *, dry_run: bool = False) -> "Outlook":
+        """Call a concept otherwise; all that is said of it stays."""
+        return self._change("rename", [concept], [name], dry_run)
+
+    def merge(self, concepts: Iterable[ConceptRef], name: str, *, dry_run: bool = False) -> "Outlook":
+        """Make siblings one: yes where one of them was, no where all of them were."""
+        return self._change("merge", list(concepts), [name], dry_run)
+
+    def move(self, concept: ConceptRef, below: ConceptRef | None, *, dry_run: bool = False) -> "Outlook":
+        """Put a concept, with all below it, below another one, or (None) among the roots."""
+        return self._change("move", [concept], [], dry_run, below=below)
+
+    def add(self, names: Iterable[str], below: ConceptRef | None = None, *, dry_run: bool = False) -> "Outlook":
+        """Add concepts of which nothing is known yet."""
+        return self._change("add", [] if below is None else [below], list(names), dry_run)
+
+    def remove(self, concept: ConceptRef, *, dry_run: bool = False) -> "Outlook":
+        """Take a concept away with all below it; what is said of it is kept for an undo."""
+        return self._change("remove", [concept], [], dry_run)
+
+    def split(
+        self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False, dry_run: bool = False
+    ) -> "Outlook":
+        """Divide a fine concept; what is known of it stays known."""
+        return self._change("split", [concept], list(finer), dry_run, exhaustive=exhaustive)
+
+    def describe(
+        self,
+        concept: ConceptRef,
+        description: str | None = None,
+        *,
+        aliases: Iterable[str] | None = None,
+        exhaustive: bool | None = None,
+        dry_run: bool = False,
+    ) -> "Outlook":
+        """Say something else of a concept; what is None stays."""
+        said = {"description": description, "aliases": None if aliases is None else list(aliases)}
+        return self._change("describe", [concept], [], dry_run, exhaustive=exhaustive, **said)
+
+    def undo(self, *, dry_run: bool = False) -> "Outlook":
+        """Take back the last change that stands: all is as if it had not been."""
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return store.changes.undo(dry_run=dry_run)
+
+    def _change(self, kind: Any, concepts: list[ConceptRef], names: list[str], dry_run: bool, **said: Any) -> "Outlook":
+        from ramify.project.store.changes import Change
+        from ramify.project.store.store import Store
+
+        with Store(self.folder) as store:
+            return store.changes.change(Change(kind, concepts, names, **said), dry_run=dry_run)
 
 
 def _made(kind: Any, settings: dict[str, Any]) -> Any:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
 
 from ramify.errors import RamifyError
 
@@ -63,6 +62,8 @@ class Pace:
         if not all(np.isfinite(part).all() and (part >= 0).all() for part in shown):
             raise RamifyError("items, concepts and seconds of screens are numbers from 0 on")
         varied = [part if np.ptp(part) else np.zeros_like(part) for part in shown[:2]]
+        from scipy.optimize import nnls  # it takes a while to load, and most need only GRID
+
         found, _ = nnls(np.stack([np.ones_like(shown[0]), *varied], axis=1), shown[2])
         return cls(*map(float, found))
 

@@ -1,11 +1,10 @@
 """Taxonomy: a forest of named concepts. Roots are coarse, leaves are fine, any depth lies between."""
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,9 +12,14 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from ramify.concepts import ARROW, Concept, check_forest, file_format, loose_name, parse, read_file, take_templates
+from ramify import reshaping
+from ramify.concepts import ARROW, Concept, check_forest, file_format, parse, read_file, take_templates
 from ramify.errors import RamifyError
 from ramify.files import whole_file
+from ramify.label_config import config_of
+from ramify.naming import Names
+from ramify.outline import nested, tree_text
+from ramify.reshaping import Draft
 
 __all__ = ["ConceptRef", "Index", "Taxonomy"]
 
@@ -92,6 +96,8 @@ class Taxonomy:
     @classmethod
     def load(cls, path: str | Path) -> "Taxonomy":
         """Read a YAML or JSON file: a nested mapping, where a concept may state its description, aliases, exhaustive.
+
+        A labelling config of Label Studio (.xml) is read as well: its choices are the concepts.
 
         Besides those keys (and ``children``, for concepts whose names are keys), every key is a finer concept; but a
         list called ``templates`` at the top says how names are read (``ramify.embed.names``), and is left out here.
@@ -209,6 +215,15 @@ class Taxonomy:
             parents = np.concatenate([children.ravel() for _, children in levels[-1]])
         return tuple(levels)
 
+    @property
+    def form(self) -> tuple[list[int], list[int], list[bool]]:
+        """All that it is besides names and what is said of concepts: parents, order, and what is exhaustive.
+
+        >>> Taxonomy({"animal": ["cat"]}).form == Taxonomy({"food": ["apple"]}).form
+        True
+        """
+        return self.parents.tolist(), self.preorder.tolist(), self.exhaustive.tolist()
+
     @cached_property
     def _ranks(self) -> list[int]:
         return [int(rank) for rank in np.argsort(self.preorder)]
@@ -266,25 +281,8 @@ class Taxonomy:
     # -- finding a concept -------------------------------------------------------------------------------------------
 
     @cached_property
-    def _by_path(self) -> dict[str, int]:
-        return {self.path(number): number for number in range(len(self))}
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[int]]:
-        numbers: dict[str, list[int]] = {}
-        for number, concept in enumerate(self.concepts):
-            for name in (concept.name, *concept.aliases):
-                numbers.setdefault(name, []).append(number)
-        return numbers
-
-    @cached_property
-    def _by_loose_name(self) -> dict[str, list[int]]:
-        numbers: dict[str, list[int]] = {}
-        for exact in (self._by_name, {path: [number] for path, number in self._by_path.items()}):
-            for name, meant in exact.items():
-                known = numbers.setdefault(loose_name(name), [])
-                known.extend(number for number in meant if number not in known)
-        return numbers
+    def _names(self) -> Names:
+        return Names([self.path(number) for number in range(len(self))], self.concepts)
 
     def called(self, name: str) -> list[int]:
         """The concepts that may be meant: by a full path one, by a name or alias all that bear it.
@@ -297,9 +295,7 @@ class Taxonomy:
         >>> taxonomy.called("Light_Blue"), taxonomy.called("Fruit>Orange")
         ([2], [0])
         """
-        if name in self._by_path:
-            return [self._by_path[name]]
-        return self._by_name.get(name) or self._by_loose_name.get(loose_name(name), [])
+        return self._names.called(name)
 
     def nearest(self, name: str) -> str | None:
         """The name of a concept that somebody may have meant who wrote a name that none has.
@@ -307,9 +303,7 @@ class Taxonomy:
         >>> Taxonomy({"animal": ["cat", "dog"]}).nearest("Dgo")
         'dog'
         """
-        names = {loose_name(known): known for known in [*self._by_path, *self._by_name]}
-        close = difflib.get_close_matches(loose_name(name), names, n=1)
-        return names[close[0]] if close else None
+        return self._names.nearest(name)
 
     def index(self, concept: ConceptRef) -> int:
         """The number of a concept given as number, full path, name or alias.
@@ -372,6 +366,8 @@ class Taxonomy:
     def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> tuple["Taxonomy", Index]:
         """Refine a fine concept: the new taxonomy, and the new number of each old concept (for ``Labels.migrate``).
 
+        All changes give these two; the number of what is gone is -1.
+
         >>> taxonomy, moved = Taxonomy({"animal": ["cat", "dog"]}).split("dog", ["poodle", "beagle"])
         >>> print(taxonomy)
         animal
@@ -382,18 +378,10 @@ class Taxonomy:
         >>> moved.tolist()
         [0, 3, 4]
         """
-        number, finer = self.index(concept), list(finer)
-        if len(self._children[number]):
-            raise RamifyError(f"{self.path(number)!r} is split already: split one of its finer concepts")
-        if not finer:
-            raise RamifyError(f"splitting {self.path(number)!r} needs at least one finer concept")
-        concepts = [*self.concepts, *(Concept(name, number) for name in finer)]
-        concepts[number] = replace(concepts[number], exhaustive=exhaustive)
-        taxonomy, numbers = Taxonomy._numbered(concepts, [*self._ranks, *range(len(self), len(concepts))])
-        return taxonomy, numbers[: len(self)]
+        return self._changed(partial(reshaping.split, finer=list(finer), exhaustive=exhaustive), self.index(concept))
 
     def merge(self, concepts: Iterable[ConceptRef], name: str) -> tuple["Taxonomy", Index]:
-        """Make siblings one concept, their children its own: the new taxonomy and the new number of each old concept.
+        """Make siblings one concept, their children its own.
 
         >>> taxonomy, moved = Taxonomy({"animal": ["cat", "dog", "fish"]}).merge(["cat", "dog"], "pet")
         >>> print(taxonomy)
@@ -404,45 +392,78 @@ class Taxonomy:
         [0, 0, 1, 2]
         """
         merged = list(dict.fromkeys(self.index(concept) for concept in concepts))
-        if len(merged) < 2:
-            raise RamifyError("merging needs at least two different concepts")
-        members = [self.concepts[number] for number in merged]
-        if len({member.parent for member in members}) > 1:
-            paths = ", ".join(repr(self.path(number)) for number in merged)
-            raise RamifyError(f"only concepts with the same parent can be merged, not {paths}")
-        kept = [number for number in range(len(self)) if number not in merged[1:]]
-        place = np.full(len(self), kept.index(merged[0]), np.intp)
-        place[kept] = np.arange(len(kept))
-        concepts_left = []
-        for number in kept:
-            concept = self.concepts[number]
-            if number == merged[0]:
-                aliases = tuple(dict.fromkeys(alias for member in members for alias in member.aliases if alias != name))
-                exhaustive = all(self.concepts[n].exhaustive and len(self._children[n]) for n in merged)
-                concept = replace(concept, name=name, aliases=aliases, exhaustive=exhaustive)
-            if concept.parent >= 0:
-                concept = replace(concept, parent=int(place[concept.parent]))
-            concepts_left.append(concept)
-        taxonomy, numbers = Taxonomy._numbered(concepts_left, [self._ranks[number] for number in kept])
-        return taxonomy, numbers[place]
+        return self._changed(partial(reshaping.merge, name=name), merged)
+
+    def rename(self, concept: ConceptRef, name: str) -> tuple["Taxonomy", Index]:
+        """Call a concept otherwise.
+
+        >>> Taxonomy({"animal": ["cat", "dog"]}).rename("dog", "hound")[0].names
+        ('cat', 'hound', 'animal')
+        """
+        return self._changed(partial(reshaping.rename, name=name), self.index(concept))
+
+    def move(self, concept: ConceptRef, below: ConceptRef | None) -> tuple["Taxonomy", Index]:
+        """Put a concept, with all below it, below another one, or (None) among the roots.
+
+        >>> print(Taxonomy({"animal": ["cat"], "food": ["apple", "bat"]}).move("bat", "animal")[0])
+        animal
+        ├── cat
+        └── bat
+        food
+        └── apple
+        """
+        parent = -1 if below is None else self.index(below)
+        return self._changed(partial(reshaping.move, parent=parent), self.index(concept))
+
+    def add(self, names: Iterable[str], below: ConceptRef | None) -> tuple["Taxonomy", Index]:
+        """New concepts below another one, or (None) among the roots.
+
+        >>> Taxonomy({"animal": ["cat"]}).add(["dog"], "animal")[0].names
+        ('cat', 'dog', 'animal')
+        """
+        listed = list(names)
+        if not listed:
+            raise RamifyError("adding needs at least one concept")
+        return self._changed(partial(Draft.put_below, names=listed), -1 if below is None else self.index(below))
+
+    def remove(self, concept: ConceptRef) -> tuple["Taxonomy", Index]:
+        """Take a concept away, with all below it.
+
+        >>> taxonomy, moved = Taxonomy({"animal": ["cat", "dog"]}).remove("cat")
+        >>> taxonomy.names, moved.tolist()
+        (('dog', 'animal'), [-1, 0, 1])
+        """
+        return self._changed(reshaping.remove, self.index(concept))
+
+    def describe(
+        self,
+        concept: ConceptRef,
+        description: str | None = None,
+        *,
+        aliases: Sequence[str] | None = None,
+        exhaustive: bool | None = None,
+    ) -> tuple["Taxonomy", Index]:
+        """Say something else of a concept; what is None stays.
+
+        >>> Taxonomy({"animal": ["cat"]}).describe("cat", aliases=["puss"])[0].index("puss")
+        0
+        """
+        say = partial(reshaping.describe, description=description, aliases=aliases, exhaustive=exhaustive)
+        return self._changed(say, self.index(concept))
+
+    def _changed(self, change: Callable[..., None], about: int | list[int]) -> tuple["Taxonomy", Index]:
+        draft = Draft(list(self.concepts), list(self._ranks))
+        change(draft, about)
+        concepts, ranks, places = draft.finished()
+        taxonomy, numbers = Taxonomy._numbered(concepts, ranks)
+        place = np.array(places[: len(self)], np.intp)
+        return taxonomy, np.where(place >= 0, numbers[place], -1)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def tree(self, note: Callable[[int], str] = lambda number: "") -> str:
         """The forest as text, each line followed by what ``note`` says of the concept."""
-        lines: list[str] = []
-
-        def add(number: int, lead: str, branch: str, below: str) -> None:
-            said = note(number)
-            lines.append(lead + branch + self.names[number] + (f"  {said}" if said else ""))
-            children = self._children[number].tolist()
-            for child in children:
-                last = child == children[-1]
-                add(child, lead + below, "└── " if last else "├── ", "    " if last else "│   ")
-
-        for root in self.roots.tolist():
-            add(root, "", "", "")
-        return "\n".join(lines)
+        return tree_text(self.roots, self._children, self.names, note)
 
     def to_dict(self) -> dict[str, Any]:
         """The nested mapping that ``Taxonomy`` and ``Taxonomy.load`` read, without loss.
@@ -450,31 +471,15 @@ class Taxonomy:
         >>> Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}}).to_dict()
         {'animal': {'children': {'cat': None, 'dog': None}, 'exhaustive': True}}
         """
-        # Most taxonomies are numbered as they are read; only the others must say the numbers.
-        as_read = sorted(self.preorder.tolist(), key=lambda number: bool(len(self._children[number])))
-        keep_numbers = as_read != list(range(len(self)))
-
-        def body(number: int) -> dict[str, Any] | None:
-            concept = self.concepts[number]
-            said: dict[str, Any] = {}
-            if len(self._children[number]):
-                said["children"] = {self.names[child]: body(child) for child in self._children[number].tolist()}
-            if concept.description:
-                said["description"] = concept.description
-            if concept.aliases:
-                said["aliases"] = list(concept.aliases)
-            if concept.exhaustive:
-                said["exhaustive"] = True
-            if keep_numbers:
-                said["index"] = number
-            return said or None
-
-        return {self.names[root]: body(root) for root in self.roots.tolist()}
+        return nested(self.concepts, self.roots, self._children, self.preorder)
 
     def save(self, path: str | Path) -> None:
-        """Write a YAML or JSON file, by the ending of its name."""
+        """Write a YAML or JSON file, or a labelling config (.xml, about texts), by the ending of its name."""
         path = Path(path)
-        if file_format(path) == "json":
+        kind = file_format(path)
+        if kind == "xml":
+            text = config_of(self.to_dict(), "text")
+        elif kind == "json":
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
         else:
             text = yaml.safe_dump(self.to_dict(), allow_unicode=True, sort_keys=False)

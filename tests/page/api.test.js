@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { Away, get, post, Refused } from "../../src/ramify/web/static/api.js";
+import { Away, download, get, post, Refused, upload } from "../../src/ramify/web/static/api.js";
 import { session } from "../../src/ramify/web/static/session.js";
 import { newKey } from "../../src/ramify/web/static/unique.js";
 
@@ -83,4 +83,18 @@ test("keys differ, and fit what the server takes", () => {
   const keys = new Set(Array.from({ length: 100 }, newKey));
   assert.equal(keys.size, 100);
   for (const key of keys) assert.match(key, /^[A-Za-z0-9._:-]{8,64}$/);
+});
+
+test("of a list each value goes into the address; files go as they are, and come as they are", async () => {
+  const asked = serve(200, "a,b");
+  const blob = await download("/api/export", { what: "labels", safe: "", concept: [3, 4] });
+  assert.equal(await blob.text(), "a,b");
+  assert.equal(asked[0][0], "/api/export?what=labels&concept=3&concept=4");
+  serve(400, '{"error": "no model yet"}');
+  await assert.rejects(download("/api/export", {}), { message: "no model yet" });
+  const sent = serve(200, '{"said": []}');
+  await upload("/api/import", { name: "a b.csv" }, "bytes");
+  assert.equal(sent[0][0], "/api/import?name=a+b.csv");
+  assert.equal(sent[0][1].headers["Content-Type"], "application/octet-stream");
+  assert.equal(sent[0][1].body, "bytes");
 });

@@ -109,7 +109,7 @@ test("one point is a dot, several are a line, and a reader hears the last values
 test("without a point a sentence says when there will be one", () => {
   assert.equal(
     learningCurve([]).textContent,
-    "The curve starts when a model has been trained and 30 items are completely known: with fewer, chance would look like a trend.",
+    "The curve starts some answers after a model was trained, once 30 items are completely known: with fewer, chance would look like a trend.",
   );
   assert.deepEqual([short(9999), short(10000)], ["9999", "10k"]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { requests, summary } from "../../src/ramify/web/static/history.js";
+import { paged, requests, summary } from "../../src/ramify/web/static/history.js";
 import { NO, SKIP, YES } from "../../src/ramify/web/static/words.js";
 
 const said = (answer, path, { item = 1, at = 0 } = {}) => ({ answer, path, item: { item }, at });
@@ -38,4 +38,27 @@ test("a grid is told by its concept and how many of its items are", () => {
   assert.equal(text(grid), "dog: 2 of 4");
   assert.equal(text(grid.map((answer) => ({ ...answer, answer: NO }))), "dog: 0 of 4");
   assert.equal(text(grid.map((answer) => ({ ...answer, answer: SKIP }))), "skipped");
+});
+
+const past = (...sizes) => {
+  let seq = 1000;
+  return sizes.flatMap((size, group) =>
+    Array.from({ length: size }, () => ({ ...said(YES, "a", { at: -group }), seq: seq-- })),
+  );
+};
+const sizes = ({ shown }) => shown.map((answers) => answers.length);
+
+test("a page holds whole requests, and says before which answer the next begins", () => {
+  const some = paged(past(3, 2, 4, 1), 3, 200);
+  assert.deepEqual([sizes(some), some.next], [[3, 2, 4], 992]);
+  const last = paged(past(3, 2), 3, 200);
+  assert.deepEqual([sizes(last), last.next], [[3, 2], null]);
+  assert.deepEqual(paged([], 3, 200), { shown: [], next: null });
+});
+
+test("a request that was cut off by the limit begins the next page, unless it is alone", () => {
+  const cut = paged(past(3, 2), 3, 5);
+  assert.deepEqual([sizes(cut), cut.next], [[3], 998]);
+  const long = paged(past(5), 3, 5);
+  assert.deepEqual([sizes(long), long.next], [[5], 996]);
 });

@@ -154,6 +154,19 @@ def check_entries(strategy: Strategy, learner: Learner) -> None:
     assert asked == _questions(labels)
 
 
+def check_first(strategy: Strategy, learner: Learner) -> None:
+    """Looked at, a shortlist stays as it is; what comes first is on it."""
+    labels, shortlist = _shortlist(strategy, learner)
+    first = shortlist.first(12)
+    assert 1 <= len(first.items) <= 12
+    assert set(zip(first.items.tolist(), first.concepts.tolist(), strict=True)) <= _questions(labels)
+    _, other = _shortlist(strategy, learner)
+    for taken, expected in zip(shortlist.take(12), other.take(12), strict=True):
+        assert np.array_equal(taken, expected)
+    shortlist.take(10_000)
+    assert not len(shortlist.first(12).items)
+
+
 def check_part_of_the_pool(strategy: Strategy, learner: Learner) -> None:
     """Only the items of the pool are asked about."""
     chosen = np.arange(25, 45)
@@ -170,6 +183,7 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy, Learner], None], ...] = (
     check_taking,
     check_groups,
     check_entries,
+    check_first,
     check_part_of_the_pool,
 )
 

@@ -3,7 +3,7 @@
 
 from ramify.cli.base import app, main
 from ramify.cli.start import start
-from ramify.cli import project, tables, keeping
+from ramify.cli import project, tables, taxonomy, keeping
 from ramify.cli.names import names
 from ramify.cli.embedding import embed
 from ramify.cli.experiments import compare, inspect, reproduce, simulate
@@ -21,4 +21,5 @@ __all__ = [
     "simulate",
     "start",
     "tables",
+    "taxonomy",
 ]

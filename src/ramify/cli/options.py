@@ -16,8 +16,12 @@ SafeCsv = Annotated[
 Engine = Annotated[str, typer.Option(help="serial, processes, ray, or ray:ADDRESS for a cluster.")]
 Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the file's ending.")]
 StrategyName = Annotated[
-    str,
-    typer.Option("--strategy", help="Who chooses the questions: expected-gain, finish, ... or module:Class."),
+    str | None,
+    typer.Option(
+        "--strategy",
+        help="Who chooses the questions: expected-gain, finish, ... or module:Class.",
+        show_default="as set on the page; at first expected-gain",
+    ),
 ]
 AuditShare = Annotated[
     float | None,
@@ -52,7 +56,12 @@ Separator = Annotated[
     str | None, typer.Option(help="Between the names of a list of labels.", show_default="the first of ; | , found")
 ]
 Partial = Annotated[
-    bool, typer.Option("--partial", help="Coarse concepts that a list does not name are unknown, not irrelevant.")
+    bool,
+    typer.Option(
+        "--partial",
+        help="Coarse concepts that a list does not name, and all that nobody chose in Label Studio, are unknown, "
+        "not irrelevant.",
+    ),
 ]
 Complete = Annotated[
     bool, typer.Option("--complete", help="A list that names a fine concept names all: those beside it are irrelevant.")
@@ -93,11 +102,5 @@ def tell_left_out(left_out: list[str]) -> None:
 def tell_added(done: "Added", total: int) -> None:
     """Say what was added, and what was not."""
     tell_left_out(done.left_out)
-    if done.ignored:
-        print(f"Ignored: {', '.join(map(repr, done.ignored))} (neither id, text, picture nor a concept).")
-    if done.unlabelled:
-        print(f"{done.unlabelled} items list no label, so theirs are unknown (write none where no concept applies).")
-    for note in done.notes:
-        print(f"{note[:1].upper()}{note[1:]}.")
-    present = f", {done.present} were there already" if done.present else ""
-    print(f"Added {done.added} items{present}: the project has {total}, with features by {done.embed}.")
+    for sentence in done.told(total):
+        print(sentence)

@@ -190,22 +190,6 @@ def _train_along() -> None:
 
 
 @app.command(rich_help_panel=PROJECT)
-def split(
-    folder: Folder,
-    concept: Annotated[str, typer.Argument(help="A fine concept, by name or path.")],
-    finer: Annotated[list[str], typer.Argument(help="What it is divided into.")],
-    exhaustive: Annotated[bool, typer.Option("--exhaustive", help="One of the finer ones always applies.")] = False,
-) -> None:
-    """Divide a fine concept into finer ones; what is known of it stays known."""
-    from ramify.project.store.store import Store
-
-    with Store(folder) as store:
-        store.split(concept, finer, exhaustive=exhaustive)
-        print(store.taxonomy)
-    print(f"\nNext: ramify train {folder}")
-
-
-@app.command(rich_help_panel=PROJECT)
 def serve(
     folder: Folder,
     host: Annotated[
@@ -213,9 +197,19 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
     token: Annotated[str | None, typer.Option(help="The secret that the link carries; else one is drawn.")] = None,
-    strategy: StrategyName = "expected-gain",
-    overlap: Annotated[int, typer.Option(help="How many annotators answer each question.", min=1)] = 1,
-    budget: Annotated[int | None, typer.Option(help="Stop asking after so many answers.", min=1)] = None,
+    strategy: StrategyName = None,
+    overlap: Annotated[
+        int | None,
+        typer.Option(
+            help="How many annotators answer each question.", show_default="as set on the page; at first 1", min=1
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop asking after so many answers.", show_default="as set on the page; at first none", min=1
+        ),
+    ] = None,
     train_every: Annotated[
         int | None,
         typer.Option(
@@ -225,11 +219,28 @@ def serve(
         ),
     ] = None,
     audit: AuditShare = None,
+    gold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of questions whose answer is known (gold), to tell how often people are right.",
+            show_default="as set on the page; at first 0",
+        ),
+    ] = None,
+    label_studio: Annotated[
+        bool,
+        typer.Option("--label-studio", help="Be a machine learning backend of Label Studio too (docs/formats)."),
+    ] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="What people do not choose in Label Studio is unknown, not denied.")
+    ] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Serve the annotation page until Ctrl-C."""
     from ramify.web.app import serve as serve_page
 
+    if partial and not label_studio:
+        raise RamifyError("--partial is for what comes from Label Studio: give --label-studio too")
     serve_page(
         folder,
         host=host,
@@ -240,7 +251,10 @@ def serve(
         budget=budget,
         train_every=train_every,
         audit=audit,
+        gold=gold,
         open_browser=open_browser,
+        label_studio=label_studio,
+        partial=partial,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ramify.cli.base import PROJECT, app
-from ramify.cli.options import tell_added
+from ramify.cli.options import Partial, tell_added
 from ramify.cli.progress import progress
 
 SHOWN = 40  # lines of the taxonomy
@@ -37,6 +37,7 @@ def start(
         list[str] | None, typer.Option(help="A column that lists concepts; several times if needed.")
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to ignore; several times if needed.")] = None,
+    partial: Partial = False,
     coarse_only: Annotated[
         bool, typer.Option("--coarse-only", help="Leave out what is said of finer concepts, to try Ramify.")
     ] = False,
@@ -51,7 +52,7 @@ def start(
 
     folder = folder or project_folder(source)
     columns = {"id": id_column, "text": text, "picture": picture, "labels": labels or (), "ignore": ignore or ()}
-    found = look(source, folder, taxonomy, coarse_only=coarse_only, **columns)
+    found = look(source, folder, taxonomy, coarse_only=coarse_only, partial=partial, **columns)
     print(f"Found {found.said}.")
     tree = str(found.taxonomy).splitlines()
     print("\n".join(["", *tree[:SHOWN], *(["..."] if len(tree) > SHOWN else []), ""]))

@@ -39,11 +39,21 @@ def show_quality(console: Console, quality: "Quality") -> None:
         grid.add_row(Text(name, style="dim"), Text(fact))
     console.print(grid)
     table = Table("concept", "precision", "recall", "F1", "audited", "agreement", box=None, header_style="dim")
-    for concept in quality.concepts:
+    # A share of 30 answers is told to within .18 at worst; one of a few answers is 0 or 1 and says nothing.
+    enough = [concept.draws >= FEWEST for concept in quality.concepts]
+    for concept, told in zip(quality.concepts, enough, strict=True):
+        if not told and concept.agreement is None:
+            continue
         agreement = "" if concept.agreement is None else f"{concept.agreement:.2f}"
-        figures = (_figure(part) for part in (concept.precision, concept.recall, concept.f1))
+        figures = (_figure(part if told else None) for part in (concept.precision, concept.recall, concept.f1))
         table.add_row(Text(concept.path), *figures, str(concept.draws), agreement)
-    console.print(table)
+    if table.row_count:
+        console.print(table)
+    left_out = enough.count(False)
+    if left_out:
+        console.print(
+            f"Left out: figures of {left_out} of {len(enough)} concepts, with fewer than {FEWEST} audit answers."
+        )
 
 
 def _quality_facts(quality: "Quality | None") -> list[tuple[str, str]]:
@@ -75,6 +85,8 @@ def _facts(status: "Status") -> list[tuple[str, str]]:
         ("open", f"{status.unknown} entries are unknown"),
         ("model", f"number {model.version}, {model.learner}, {_when(model.at)}" if model else "none yet"),
     ]
+    if model and model.due:
+        facts.append(("training", f"due: {model.due}"))
     if model and model.names:
         facts.append(("names", model.names))
     if training and training.running:
@@ -83,9 +95,10 @@ def _facts(status: "Status") -> list[tuple[str, str]]:
         facts.append(("training", f"failed, and no new model came of it: {training.error}"))
     facts += [("problem", problem.what) for problem in status.problems]
     estimate = status.curve[-1] if status.curve else model.estimate if model else {}
-    measured = [f"{key.upper()} {value:.3f}" for key, value in estimate.items() if key.startswith("p@")]
-    if measured:
-        facts.append(("estimate", f"{', '.join(measured)} (leave-one-out)"))
+    if (first := estimate.get("p@1")) is not None:
+        facts.append(
+            ("ranking", f"what is ranked first is right for {first:.0%} of the answered items (left out one by one)")
+        )
     for count, meaning in (
         (status.disagreements, "entries that annotators disagree about"),
         (status.contradictions, "items whose labels contradict each other"),
@@ -95,7 +108,8 @@ def _facts(status: "Status") -> list[tuple[str, str]]:
             facts.append(("to review", f"{count} {meaning}"))
     for who in status.annotators:
         agreement = "" if who.agreement is None else f", agrees with others in {who.agreement:.0%}"
-        facts.append((who.name, f"{who.yes} yes, {who.no} no, {who.skip} skipped{agreement}"))
+        right = f", right in {who.right} of {who.gold} gold questions" if who.gold else ""
+        facts.append((who.name, f"{who.yes} yes, {who.no} no, {who.skip} skipped{agreement}{right}"))
     return facts
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from ramify.embed.base import Floats, digest
 from ramify.errors import RamifyError
@@ -40,6 +38,8 @@ class TextEmbedder:
     templates: tuple[str, ...] = ()
 
     def __init__(self) -> None:
+        from sklearn.feature_extraction.text import HashingVectorizer  # it takes seconds to load
+
         self._hash = HashingVectorizer(
             n_features=WORDS, alternate_sign=False, norm=None, ngram_range=(1, 2), token_pattern=TOKEN
         )
@@ -65,6 +65,8 @@ class TextEmbedder:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # the share of variance, which nobody asks for, may be 0/0
+            from sklearn.decomposition import TruncatedSVD
+
             svd = TruncatedSVD(columns, random_state=0).fit(weighted)
         # Directions in which the texts do not differ are arbitrary: later texts must not be measured by them.
         telling = svd.singular_values_ > FLAT * svd.singular_values_[0]

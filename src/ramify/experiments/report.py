@@ -252,7 +252,8 @@ def _own(planned: Plan) -> str:
         "part is kept in Table 1/2 (asking has no validation part), items that asking completes join the warm set (not "
         f"of `{LITERAL}`), and all learners but those that the paper speaks of. `refine` is run as it is, untuned; its "
         "design was chosen while looking at coco_captions, goemotions and "
-        "mirflickr_tags, so its lead on them flatters it somewhat."
+        "mirflickr_tags, so its lead on them flatters it somewhat. Where the data have vectors of the concepts' names, "
+        "`refine` reads them, which nothing in the paper does: `refine-nameless` is what it is without."
     )
 
 

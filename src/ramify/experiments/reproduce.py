@@ -217,7 +217,10 @@ def _fill(
             failed=failed,
         )
         conditions = tuning.tuned(conditions, found.chosen)
-        cells = [cell for cell in cells if cell.learner in conditions.chosen]  # without what could not be tuned
+        untuned = {
+            cell.learner for cell in cells if not tuning.search_space(cell.learner, conditions)
+        }  # such as refine
+        cells = [cell for cell in cells if cell.learner in {*conditions.chosen, *untuned}]  # without what failed
         on_part()
 
     def finished(part: str, total: int, results: list[dict[str, Any]]) -> None:

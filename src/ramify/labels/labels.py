@@ -320,6 +320,16 @@ class Labels:
         """The labels of some items, in their order."""
         return Labels._made(self.taxonomy, self._store.take(self._items(items)))
 
+    def copy(self) -> "Labels":
+        """The same labels, to be changed apart.
+
+        >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1]])
+        >>> labels.copy().record([0], ["cat"], [1], "annotated")
+        >>> labels.states().tolist()
+        [[-1, -1]]
+        """
+        return Labels._made(self.taxonomy, self._store.copy())
+
     @classmethod
     def joined(cls, parts: Sequence["Labels"]) -> "Labels":
         """The labels of several sets of items, one after the other; all are of the same taxonomy.
@@ -336,22 +346,25 @@ class Labels:
         return cls._made(parts[0].taxonomy, Store(trees(parts[0].taxonomy), joined["roots"], rows))
 
     def migrate(self, taxonomy: Taxonomy, moved: Index) -> "Labels":
-        """The same assertions about a changed taxonomy, with what ``Taxonomy.split`` or ``merge`` gave.
+        """The same assertions about a changed taxonomy, with what ``Taxonomy.split`` or another change gave.
 
-        Concepts merged into one are relevant if any was asserted so, irrelevant if all were.
+        Concepts merged into one are relevant if any was asserted so, irrelevant if all were. What is gone (-1) is left
+        out.
 
         >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1]])
         >>> labels.record(0, "dog", 1, "annotated")
         >>> labels.migrate(*labels.taxonomy.split("dog", ["poodle", "beagle"])).states(0, ["dog", "poodle"]).tolist()
         [[1, -1]]
         """
-        members = np.bincount(moved, minlength=len(taxonomy))
+        members = np.bincount(moved[moved >= 0], minlength=len(taxonomy))
         new_position, forest = np.argsort(taxonomy.preorder), trees(taxonomy)
 
         def chunks() -> Iterator[Asserted]:
             for part in self._chunks(np.arange(len(self))):
                 owners, positions, bits = self._store.asserted(part).cells(self._store.forest)
                 concepts = moved[self.taxonomy.preorder[positions]]
+                left = concepts >= 0
+                owners, concepts, bits = owners[left], concepts[left], bits[left]
                 keys, place = np.unique(owners * len(taxonomy) + concepts, return_inverse=True)
                 owners, concepts = np.divmod(keys, len(taxonomy))
                 bits = merged_bits(bits, place, members[concepts])

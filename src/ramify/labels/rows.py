@@ -1,5 +1,7 @@
 """Rows: compressed rows of cells that may change their length, in two plain arrays."""
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,13 @@ class Rows:
     def nbytes(self) -> int:
         """The memory that all arrays take, gaps and spare room included."""
         return self.lengths.nbytes + self.starts.nbytes + self.positions.nbytes + self.cells.nbytes
+
+    def copy(self) -> "Rows":
+        """The same rows, to be changed apart."""
+        other = copy(self)
+        other.lengths, other.starts = self.lengths.copy(), self.starts.copy()
+        other.positions, other.cells = self.positions.copy(), self.cells.copy()
+        return other
 
     def find(self, items: Index) -> tuple[Index, Index]:
         """For every stored cell of the items: which of the items it belongs to, and where it lies."""

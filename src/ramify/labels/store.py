@@ -50,6 +50,10 @@ class Store:
         _, positions, cells = self.stored(items)
         return Store(self.forest, self.roots[items], Rows(self.rows.lengths[items], positions, cells))
 
+    def copy(self) -> "Store":
+        """The same store, to be changed apart."""
+        return Store(self.forest, self.roots.copy(), self.rows.copy())
+
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def stored(self, items: Index) -> tuple[Index, NDArray[np.int32], Bytes]:

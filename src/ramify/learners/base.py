@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from safetensors.numpy import load_file, save_file
-from sklearn.base import BaseEstimator
 
 from ramify.data import Dataset, NameVectors
 from ramify.data.features import as_features
@@ -33,10 +32,12 @@ from ramify.learners.search import SearchSpace
 from ramify.learners.warm import warm_items
 from ramify.metrics import precision_at_k
 from ramify.nets import pick_device
+from ramify.parameters import Parameters
 from ramify.progress import Report, showing
 from ramify.taxonomy import Index, Taxonomy
 
 ROWS = 8192  # items predicted at once, at most
+RUN = 2048  # items that a net is run over at once: memory for more would be fetched from the system each time
 ENTRIES = 1 << 22  # and entries: with very many concepts, fewer items
 FORMAT = 2  # of saved learners
 
@@ -46,7 +47,7 @@ Logits: TypeAlias = Callable[[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Learner(BaseEstimator):  # type: ignore[misc]
+class Learner(Parameters):
     """The part that all learners share. Parameters are fields; what is learned ends in an underscore."""
 
     device: str = "auto"
@@ -61,6 +62,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     """Whether ``partial_fit(X, labels, items=changed)`` takes in an answer exactly and in milliseconds."""
     uses_names: ClassVar[bool] = False
     """Whether ``fit`` learns from the vectors of the concepts' names; else it ignores them."""
+    stands_in: ClassVar[bool] = False
+    """Whether it only goes on predicting until a new one is trained, since the taxonomy was changed: ``Carried``."""
     search_space: ClassVar[SearchSpace] = {}
     """What is worth tuning on a validation part; nothing for a learner that is meant to be used as it is."""
 
@@ -166,6 +169,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """
         raise RamifyError(f"{self.name} has nothing that a gradient step could change: choose another strategy")
 
+    def is_layered(self) -> bool:
+        """Whether ``differentiable`` is a plain MLP, its parameters the weight and bias of each layer in turn."""
+        return False
+
     def evidence(
         self,
         X: Any,  # noqa: N803
@@ -192,6 +199,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """How probable each concept is, fine ones first, given that its parent is relevant; from the cache alone."""
         return cache["predictions"][items].astype(np.float64)
 
+    def unseen(self, cache: Cache, items: Index, states: NDArray[np.int8]) -> Floats | None:
+        """``cached_opinions`` by a model that saw no label of the item it speaks of, given some states of all concepts.
+
+        None where the learner cannot leave labels out, or the cache does not tell.
+        """
+        return None
+
     # -- what all learners do alike ------------------------------------------------------------------------------------
 
     def watch(self, report: Report | None) -> Self:
@@ -211,7 +225,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The probability of every fine concept: items x fine concepts."""
         features = self._checked(X)
         blocks = [np.empty((0, len(self.taxonomy_.leaves)), np.float32)]
-        size = at_once(len(self.taxonomy_))
+        size = min(RUN, at_once(len(self.taxonomy_)))
         with torch.no_grad():
             for first in range(0, features.shape[0], size):
                 block = self._probabilities(self.inputs(features, slice(first, first + size)))

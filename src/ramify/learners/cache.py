@@ -14,7 +14,7 @@ from ramify.taxonomy import Index
 
 Arrays = dict[str, NDArray[Any]]
 
-ROWS = 8192  # items computed at once
+ROWS = 2048  # items computed at once: memory for more would be fetched from the system each time
 COUNT = "count"  # the array that says how many items there are
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 from torch import Tensor
 
@@ -35,6 +34,8 @@ class Calibration:
             miss = expit(logits) - y
             value = np.logaddexp(0, logits).sum() - logits[y].sum() + 0.5 * PRIOR * theta @ theta
             return float(value), np.array([slope * miss @ z, miss.sum()]) + PRIOR * theta
+
+        from scipy.optimize import minimize  # it takes a while to load, and a model that only predicts needs none
 
         theta = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B").x
         self.slope, self.intercept = float(np.exp(theta[0])), float(theta[1])

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
-from sklearn.base import clone
 
 from ramify.files import whole_file
 from ramify.labels import Labels
@@ -14,6 +13,7 @@ from ramify.learners.base import Inputs, Learner, fingerprint
 from ramify.learners.coarse_stage import CoarseStage, Recipe
 from ramify.nets import pick_device
 from ramify.parallel import team
+from ramify.parameters import clone
 
 MORE_ROOTS, GROWTH = 50, 0.5  # states of roots, and their share, by which what is known must change to train again
 

@@ -88,9 +88,11 @@ class CoarseStage:
     @torch.no_grad()
     def out_of_fold(self, x: Tensor, folds: Index) -> Tensor:
         """P(c | x) of training items by the one net that did not see them."""
-        by_net = torch.stack([net(x).sigmoid() for net in self.nets])
-        probabilities: Tensor = by_net[torch.from_numpy(folds), torch.arange(len(x))]
-        return probabilities
+        return by_unseen(torch.stack([net(x).sigmoid() for net in self.nets]), folds)
+
+    def folds_of(self, items: Index) -> Index:
+        """Of each item the net that did not see it: one that came after the training was seen by none, any will do."""
+        return self.folds[np.where(items < len(self.folds), items, 0)]
 
     @cached_property
     def _first_layers(self) -> list[tuple[Tensor, Tensor]]:
@@ -113,21 +115,27 @@ class CoarseStage:
         weights = [1.0, *[1 / math.sqrt(len(self.nets))] * len(self.nets)]
         return torch.cat([part * w for part, w in zip(parts, weights, strict=True)], dim=1) / math.sqrt(2)
 
-    @torch.no_grad()
     def see(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """P(c | x), and z(x), of which products with ``along(weights)`` are those of phi(x) with the weights.
+        """P(c | x), the mean of all nets, and z(x)."""
+        by_net, z = self.see_apart(x)
+        return by_net.mean(0), z
+
+    @torch.no_grad()
+    def see_apart(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """P(c | x) by each net, and z(x), whose products with ``along(weights)`` are those of phi(x) with the weights.
 
         As w.unit(unit(v) - c) = (w.v / |v| - w.c) / |unit(v) - c| and |unit(v) - c|^2 = 1 - 2 c.v / |v| + |c|^2, each
         layer v need only be scaled, and one column more says how much of w.c is taken off: phi itself is not formed.
         """
         widths = [len(centre) for centre in self.centres]
         z = x.new_empty((len(x), sum(widths) + len(widths)))
-        coarse, first = torch.zeros(()), 0
+        by_net: list[Tensor] = []
+        first = 0
         for number, centre in enumerate(self.centres):
             v = x
             if number:
                 v, *_, logits = self.nets[number - 1].activations(x)
-                coarse = coarse + logits.sigmoid() / len(self.nets)
+                by_net.append(logits.sigmoid())
             norm = v.norm(dim=1)
             along = v @ centre / norm.clamp_min(1e-12)
             squared = (norm > 1e-12).to(v) - 2 * along + centre @ centre  # a vector of zeros stays zero
@@ -136,7 +144,7 @@ class CoarseStage:
             torch.mul(v, (scales / norm.clamp_min(1e-12))[:, None], out=z[:, first : first + len(centre)])
             z[:, number - len(widths)] = -scales
             first += len(centre)
-        return coarse, z
+        return torch.stack(by_net), z
 
     def along(self, weights: Tensor) -> Tensor:
         """What ``see`` is multiplied with, from weights of phi: features x any number."""
@@ -172,6 +180,12 @@ class CoarseStage:
             net.load_state_dict({name: torch.from_numpy(value.copy()).to(device) for name, value in state.items()})
             nets.append(net.eval())
         return cls(nets, arrays["coarse.folds"], [tensor(f"coarse.centre.{n}") for n in range(len(nets) + 1)])
+
+
+def by_unseen(by_net: Tensor, folds: Index) -> Tensor:
+    """Of nets x items x roots, each item's by the net of its fold."""
+    probabilities: Tensor = by_net[torch.from_numpy(folds), torch.arange(len(folds))]
+    return probabilities
 
 
 def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

@@ -72,6 +72,10 @@ class Names:
         unfinished = cls(taxonomy, source)
         return cls(taxonomy, source, unfinished._taught(look, items)) if source.shared else unfinished
 
+    def read(self, raw: Tensor) -> Tensor:
+        """How probable names make each concept among its siblings, by items' raw features; of roots 0."""
+        return self._softmax(raw, TEACHING)
+
     def likeness(self, raw: Tensor) -> Tensor:
         """a of items, by their raw features: items x concepts."""
         return self._softmax(raw, SHARP) - self._uniform.to(raw)
@@ -99,12 +103,13 @@ class Names:
 
     def _softmax(self, raw: Tensor, sharp: float) -> Tensor:
         """Softmax over siblings of the cosines; of roots 0."""
-        similar = raw @ self.vectors.to(raw).T
-        similar = similar * (sharp / raw.norm(dim=1, keepdim=True).clamp_min(1e-12))
-        read = torch.zeros_like(similar)
-        for children in _families(self.taxonomy):
-            read[:, children] = similar[:, children].softmax(dim=1)
-        return read
+        # Cosines times so little need no largest one taken off before they are exponents.
+        of_norm = sharp / raw.norm(dim=1, keepdim=True).clamp_min(1e-12)
+        read = (raw @ self.vectors.to(raw).T).mul_(of_norm).exp_()
+        below = torch.from_numpy(np.flatnonzero(self.taxonomy.parents >= 0)).to(raw.device)
+        parents = torch.from_numpy(self.taxonomy.parents).to(raw.device)[below]
+        total = torch.zeros_like(read).index_add_(1, parents, read[:, below])
+        return torch.zeros_like(read).index_copy_(1, below, read[:, below].div_(total[:, parents]))
 
     def _taught(self, look: Callable[[Index], tuple[Tensor, Tensor, Tensor]], n_items: int) -> Floats:
         """The student's weights and constants."""

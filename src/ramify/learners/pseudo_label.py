@@ -39,7 +39,7 @@ class PseudoLabel(GuessingLearner):
     fixed_warm_set: bool = False
     """Whether only imported labels make the warm set, as in Algorithm 2: items that people's answers complete stay in
     the pool, with what is known of them."""
-    search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "alpha": Between(0.01, 10.0)}
+    search_space: ClassVar[SearchSpace] = {**NetLearner.search_space, "alpha": Between(0.001, 10.0)}
 
     def can_begin(self, labels: Labels) -> bool:
         """Whether some item is completely known."""

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from ramify.data import Dataset, NameVectors
 from ramify.labels import RELEVANT, UNKNOWN, Labels
-from ramify.learners.base import ROWS, Logits, at_once
+from ramify.learners.base import ROWS, RUN, Logits, at_once
 from ramify.learners.cache import Cache, ToKeep
 from ramify.learners.calibration import Calibration
 from ramify.learners.coarse_learner import CoarseLearner
-from ramify.learners.coarse_stage import CoarseStage
+from ramify.learners.coarse_stage import CoarseStage, by_unseen
 from ramify.learners.evidence import (
     FOR_DIRECTIONS,
     Evidence,
@@ -164,9 +164,7 @@ class Refine(CoarseLearner):
     def _look_at(self, features: Any, items: Index) -> Remembered:
         """What the fine stage remembers of training items besides their states."""
         x = self.inputs(features, items)
-        # An item that came after the coarse stage was trained was seen by no net: any of them will do.
-        folds = self.coarse_.folds[np.where(items < len(self.coarse_.folds), items, 0)]
-        coarse = self.coarse_.out_of_fold(x, folds)
+        coarse = self.coarse_.out_of_fold(x, self.coarse_.folds_of(items))
         phi = doubles(self.coarse_.features(x))
         named = np.zeros((len(items), 0, len(self.taxonomy_)))
         if self.names_ is not None:
@@ -250,7 +248,7 @@ class Refine(CoarseLearner):
         features = self._continued(X, labels)
         everything = np.arange(len(self.taxonomy_))
         blocks = [np.empty((0, len(everything)), np.float32)]
-        size = at_once(len(everything))
+        size = min(RUN, at_once(len(everything)))
         for first in range(0, len(labels), size):
             items = np.arange(first, min(first + size, len(labels)))
             x = self.inputs(features, items)
@@ -347,17 +345,23 @@ class Refine(CoarseLearner):
 
     def _leading(self, X: Any, sample: Index, directions: int) -> Tensor:  # noqa: N803
         parts = np.array_split(sample[:FOR_DIRECTIONS], 8)
-        return leading(torch.cat([self.coarse_.features(self.inputs(X, part)).float() for part in parts]), directions)
+        return leading(
+            torch.cat([self.coarse_.features(self.inputs(X, part), exact=False) for part in parts]), directions
+        )
 
     def to_cache(self, X: Any, labels: Labels) -> ToKeep:  # noqa: N803
-        """Features along their leading directions, and P(c | x): opinions follow from them and what is known."""
+        """Features along their leading directions, and P(c | x), also by the net that did not see the item."""
         columns = self._leading(X, np.sort(draw(0, X.shape[0], FOR_DIRECTIONS)), KEPT_DIRECTIONS)
         along = self.coarse_.along(columns)
 
         def rows(items: Index) -> dict[str, NDArray[Any]]:
             x = self.inputs(X, items)
-            coarse, z = self.coarse_.see(x)
-            kept = {"phi": (z @ along.to(x)).cpu().numpy().astype(np.float16), "coarse": coarse.cpu().numpy()}
+            by_net, z = self.coarse_.see_apart(x)
+            kept = {
+                "phi": (z @ along.to(x)).cpu().numpy().astype(np.float16),
+                "coarse": by_net.mean(0).cpu().numpy(),
+                "unseen": by_unseen(by_net, self.coarse_.folds_of(items)).cpu().numpy(),
+            }
             likeness = self._likeness(x)
             return {**kept, "likeness": likeness.cpu().numpy().astype(np.float16)} if likeness.shape[1] else kept
 
@@ -376,6 +380,19 @@ class Refine(CoarseLearner):
         _, coarse, given = self._kept_stages(cache, items)
         states = torch.from_numpy(labels.states(items, np.arange(len(self.taxonomy_))))
         return doubles(self._opinions(coarse, dense(given), states))
+
+    def unseen(self, cache: Cache, items: Index, states: NDArray[np.int8]) -> Floats | None:
+        """What nets and regressions say of items whose own labels they did not see; of fine ones by leave-one-out."""
+        if "unseen" not in cache:  # trained by an earlier version
+            return None
+        _, _, given = self._kept_stages(cache, items)
+        coarse, slot_of = torch.from_numpy(cache["unseen"][items].astype(np.float64)), self.fine_.slot_of
+        rows = np.array([row for row, item in enumerate(items.tolist()) if item in slot_of], np.intp)
+        if len(rows):
+            slots = np.array([slot_of[item] for item in items[rows].tolist()], np.intp)
+            coarse[rows] = torch.from_numpy(self.fine_.coarse[slots])
+            given[rows] = torch.from_numpy(self.fine_.leave_one_out(slots))
+        return doubles(self._opinions(coarse, dense(given), torch.from_numpy(states)))
 
     def guesses(self, cache: Cache, items: Index) -> Floats:
         """P(concept | its parent, x) of all concepts, from what is kept."""

@@ -24,7 +24,7 @@ from ramify.learners.last_layer import LastLayer
 from ramify.learners.replay import Replayed
 from ramify.learners.search import Between, SearchSpace
 from ramify.learners.warm import answered_items
-from ramify.meta import masked_bce
+from ramify.meta import knows_gram, masked_bce
 from ramify.metrics import precision_at_k
 from ramify.nets import MLP, last_linear, move_average, pick_device
 from ramify.parallel import team
@@ -328,6 +328,11 @@ class NetLearner(Learner):
             return self._fine_logits(torch.func.functional_call(self.net_, {**self._averaged, **theta}, (x,)))
 
         return parameters, logits
+
+    def is_layered(self) -> bool:
+        """Where nothing is made of what the net puts out."""
+        as_they_are = self._fine_logits.__func__ is NetLearner._fine_logits  # type: ignore[attr-defined]
+        return as_they_are and knows_gram(self.net_)
 
     def _fine_logits(self, outputs: Tensor) -> Tensor:
         """The fine concepts' logits from what the net puts out."""

@@ -3,7 +3,6 @@
 import re
 
 from ramify.errors import RamifyError
-from ramify.pace import GRID
 
 LONGEST_NAME = 100  # characters of an annotator's name
 LONGEST_KEY = 200  # characters of a request's key
@@ -13,9 +12,12 @@ MOST_ANSWERS = 2000  # entries answered in one request over HTTP
 LONGEST_NOTE = 500  # characters of a flag's note
 LONGEST_SCREEN = 3600.0  # seconds that one screen may have taken
 LONGEST_PAGE = 200  # items or answers on one page of a list
+LONGEST_GUIDELINES = 100_000  # characters that are shown
+MANY_FINE, TOP = 500, 10  # fine concepts too many for columns, and how many of each item are written then
+LARGEST_UPLOAD = 32 << 20  # bytes of a table that is sent over HTTP
 CANNOT_TELL, BROKEN = "cannot tell", "broken"
 FLAGS = (CANNOT_TELL, BROKEN)  # why somebody skips for good: this question, or all about the item
-MODES = {"group": 1, "single": 1, "grid": GRID}  # how questions are put together, and items on a screen
+MODES = {"group": 1, "single": 1, "grid": 12}  # how questions are put together, and items on a screen (pace.GRID)
 
 
 def check_name(annotator: str) -> str:

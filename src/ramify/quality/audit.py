@@ -5,12 +5,13 @@ screen asks, or several where the taxonomy is deep. A unit is drawn uniformly fr
 (its stratum) that are open at that moment, whatever a strategy asks otherwise; with it is noted of how many it was
 one, how many items the project had, and after which answer it came. That is all that estimates need to be unbiased:
 
-With m(e) the draws of a stratum that could have drawn an entry e (the project had its item then), and N the number
-that a draw was one of, the sum over draws of (N / m) t has as its expectation the total of t over all entries, each
-as often as the share of these draws that found it open. Entries that are known by now were found open by the draws
-before they became known; their t is known too, and is taken away. What is left is the total over the entries that are
-unknown *now*. So items that were added later count, and it does not matter that a strategy took away the entries that
-it liked best.
+With N the number of units that a draw was one of, N t has as its expectation the total of t over all entries that
+were open then. Those of them that are known by now have a known t, which is taken away; what is left is the total over
+the entries that are unknown *now*. So every draw of a stratum estimates the same, and it does not matter that a
+strategy took away the entries that it liked best. As the total by one of N units varies as N squared, the draws are
+averaged by weights v = 1 / N^2: late ones, made of the few units that were left, are nearest to what is unknown now.
+Items that were added later count too: the weight of an entry is N v over the sum of v of the draws that could have
+drawn it, its item being there.
 
 t is made of the truth and of the label that an entry would get: by a model that did not see its item's own answers
 (``Learner.left_out``), given what was known of the item when it was drawn.
@@ -70,7 +71,7 @@ class Entries:
     chosen: Bools
     """Whether it would be a label, if it were unknown."""
     weights: Floats
-    """Of drawn ones N / m; of those to be taken away, the share of draws that found them open."""
+    """Of drawn ones N v over the sum of v; of those to be taken away, the share of v of draws that found them open."""
     bunches: Index
     """Which draw they belong to."""
 
@@ -126,7 +127,7 @@ def audit(
     if found is None:
         return None
     rows, fine, p, chosen = found
-    weights = draws.drawn_from / np.maximum(_covering(draws, draws.items, draws.roots), 1)
+    weights = draws.drawn_from * _say(draws) / _covering(draws, draws.items, draws.roots)
     truth = now[rows, fine] == RELEVANT
     drawn = Entries(fine, truth, p, chosen, weights[rows], rows)
     taken = _known_entries(draws, rows, fine, known, learned, roots)
@@ -154,9 +155,15 @@ def _judged(
     return rows, fine, p[rows, fine], chosen[rows, fine]
 
 
-def _covering(draws: Draws, items: Index, roots: Index, seqs: Index | None = None) -> Index:
-    """How many draws of the same stratum could have drawn each unit: its item was there, and (``seqs``) it was open."""
-    counts = np.zeros(len(items), np.intp)
+def _say(draws: Draws) -> Floats:
+    """How much each draw says, v."""
+    say: Floats = 1.0 / np.square(np.maximum(draws.drawn_from, 1.0))
+    return say
+
+
+def _covering(draws: Draws, items: Index, roots: Index, seqs: Index | None = None) -> Floats:
+    """The sum of v of the draws that could have drawn each unit: its item was there, and (``seqs``) it was open."""
+    say, sums = _say(draws), np.zeros(len(items))
     for root in np.unique(draws.roots):
         own, wanted = np.flatnonzero(draws.roots == root), np.flatnonzero(roots == root)
         for first in range(0, len(wanted), 4096):
@@ -164,8 +171,8 @@ def _covering(draws: Draws, items: Index, roots: Index, seqs: Index | None = Non
             could = draws.upto[own][None, :] > items[part, None]
             if seqs is not None:
                 could &= draws.after[own][None, :] < seqs[part, None]
-            counts[part] = could.sum(axis=1)
-    return counts
+            sums[part] = could @ say[own]
+    return sums
 
 
 def _known_entries(draws: Draws, rows: Index, fine: Index, known: Known, learned: Index, roots: Index) -> Known:
@@ -193,8 +200,8 @@ def _taken_away(
     taxonomy = labels.taxonomy
     roots = taxonomy.root_of[known.concepts]
     times = _covering(draws, known.items, roots, known.seqs)
-    share = times / np.maximum(_covering(draws, known.items, roots), 1)
-    there = share > 0
+    there = times > 0
+    share = times / np.where(there, _covering(draws, known.items, roots), 1.0)
     items, rows = np.unique(known.items[there], return_inverse=True)
     asked = np.zeros((len(items), len(taxonomy.leaves)), np.bool_)
     fine = known.concepts[there]

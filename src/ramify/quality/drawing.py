@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ramify.labels import Labels
-from ramify.quality.audit import Bools
 from ramify.taxonomy import Index
 
 ROWS = 2048  # items that are looked at together
@@ -41,7 +41,7 @@ class Units:
         self._place = np.zeros(len(labels.taxonomy), np.intp)
         self._place[self.roots] = np.arange(len(self.roots))
         self._taken = np.zeros((len(labels), len(self.roots)), np.bool_)
-        self.open: Bools = self._taken.copy()
+        self.open: NDArray[np.bool_] = self._taken.copy()
         self.drawn = np.zeros(len(self.roots), np.intp)
         for item, root in drawn:
             self.take(item, root)

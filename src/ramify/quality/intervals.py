@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
-from scipy.stats import t as student
+from scipy.special import betainc, betaincinv, stdtrit  # scipy.stats has the same, and takes a second to load
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +35,8 @@ def clopper_pearson(hits: float, count: float, level: float = LEVEL) -> tuple[fl
     (0.0, 1.0)
     """
     hits, miss = max(0.0, min(hits, count)), (1 - level) / 2
-    low = float(beta.ppf(miss, hits, count - hits + 1)) if hits > 0 else 0.0
-    high = float(beta.ppf(1 - miss, hits + 1, count - hits)) if hits < count else 1.0
+    low = float(betaincinv(hits, count - hits + 1, miss)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, count - hits, 1 - miss)) if hits < count else 1.0
     return low, high
 
 
@@ -47,7 +46,7 @@ def chance_of_more(hits: float, count: float, share: float) -> float:
     >>> round(chance_of_more(59, 59, 0.95), 3)
     0.048
     """
-    return 1.0 if hits <= 0 else float(beta.cdf(share, hits, count - hits + 1))
+    return 1.0 if hits <= 0 else float(betainc(hits, count - hits + 1, share))
 
 
 class Share(NamedTuple):
@@ -76,7 +75,7 @@ def share_of(weights: Floats, hits: Floats, sizes: Floats, less: tuple[float, fl
     if left <= 0 or not total:
         return Share(float("nan"), 0.0)
     value = min(1.0, max(0.0, (float(weights @ hits) - less[0]) / left))
-    shrunk = left / total  # what was taken away says nothing of the rest
+    shrunk = (left / total) ** 2  # what is taken away has no error: all of it is that of the rest
     bunches = sizes > 0
     n = int(bunches.sum())
     even = total**2 / float(np.square(weights * sizes).sum())  # Kish: unequal weights count as fewer
@@ -86,9 +85,7 @@ def share_of(weights: Floats, hits: Floats, sizes: Floats, less: tuple[float, fl
     if n < 2 or variance <= 0 or not 0 < value < 1:
         return Share(value, even * shrunk)
     alike = value * (1 - value) / variance * (n - 1) / n
-    small = (
-        student.ppf(0.975, max(1.0, most - 1)) / student.ppf(0.975, n - 1)
-    ) ** 2  # few bunches: variance is a guess
+    small = (stdtrit(max(1.0, most - 1), 0.975) / stdtrit(n - 1, 0.975)) ** 2  # few bunches: variance is a guess
     return Share(value, float(min(most, alike * min(1.0, small))))
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from ramify.quality import FEWEST
 from ramify.quality.intervals import Interval
@@ -97,7 +97,7 @@ def _gain(curve: Sequence[tuple[int, float]], seconds: float) -> Interval | None
     x -= x.mean()
     slope = float(x @ y / (x @ x))
     left = y - y.mean() - slope * x
-    error = float(np.sqrt(left @ left / (len(x) - 2) / (x @ x))) * float(student.ppf(0.975, len(x) - 2))
+    error = float(np.sqrt(left @ left / (len(x) - 2) / (x @ x))) * float(stdtrit(len(x) - 2, 0.975))
     most = 1 - float(y[-1])
     bounds = [min(most, max(0.0, (slope + step) * more)) for step in (0.0, -error, error)]
     return Interval(*bounds)

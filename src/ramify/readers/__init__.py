@@ -74,7 +74,7 @@ def read_told(
         taxonomy = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.load(taxonomy)
         layout = guess(source, taxonomy)
     items = read_for(source, taxonomy, replace(layout, complete=True))
-    data = _dataset(items, features, exhaustive)
+    data = _dataset(items.with_annotations(everyone=True), features, exhaustive)
     lost = len(items.ids) - len(data)
     unknown = (f"{lost} of {len(items.ids)} items are left out, since nothing is known of them",) if lost else ()
     return data, (*items.notes, *unknown)
@@ -88,7 +88,10 @@ def read_for(source: Any, taxonomy: Taxonomy, layout: Layout | None = None) -> I
     """
     if isinstance(source, str | Path):
         if format_of(source) is not None:
-            return read_source(source).under(taxonomy)
+            items = read_source(source)
+            if layout is not None and layout.partial:
+                items = replace(items, annotations=tuple(said.chosen() for said in items.annotations))
+            return items.with_annotations(everyone=False).under(taxonomy)
         if Path(source).is_dir():
             return read_folder(source, taxonomy, layout)
     return read_items(source, taxonomy, layout)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ramify.concepts import HALF
+from ramify.concepts import ARROW, HALF
 from ramify.errors import RamifyError
 from ramify.files import readable
-from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
+from ramify.labels import RELEVANT, UNKNOWN, Labels
+from ramify.readers.classes import path_labels
 from ramify.readers.items import Items
 from ramify.readers.json_stream import Section, sections
 from ramify.taxonomy import Index, Taxonomy
@@ -168,25 +169,36 @@ def _taxonomy(path: Path, categories: list[dict[str, Any]]) -> tuple[Taxonomy, I
     """The concepts, and which of them each category is.
 
     A category without a supercategory is a coarse concept by itself; where others name it as theirs, it is that one,
-    which then may stand alone, so that its children are not exhaustive.
+    which then may stand alone, so that its children are not exhaustive. A supercategory may be a path, ``a > b``.
     """
-    tree: dict[str, dict[str, Any]] = {}
+    tree: dict[str, Any] = {}
     paths: dict[tuple[str, ...], int] = {}
     for place, category in enumerate(categories, start=1):
         name, above = category["name"].strip(), (category.get("supercategory") or "").strip()
-        steps = (name,) if above.lower() in ("", "none") else (above, name)
+        steps = (name,) if above.lower() in ("", "none") else (*above.split(ARROW), name)
         if paths.setdefault(steps, place) != place:
             twice = f"the category {name!r} stands in element {paths[steps]} already"
             raise RamifyError(f"{path}, categories, element {place}: {twice}: rename one, or make them one")
-        children = tree.setdefault(steps[0], {"children": {}})["children"]
-        children.update(dict.fromkeys(steps[1:]))
-    for name, body in tree.items():
-        body["exhaustive"] = bool(body["children"]) and (name,) not in paths
+        below = tree
+        for step in range(1, len(steps) + 1):
+            body = below.setdefault(steps[step - 1], {"children": {}, "exhaustive": False})
+            body["exhaustive"] |= step < len(steps)
+            below = body["children"]
+    for steps in paths:
+        _at(tree, steps)["exhaustive"] = False
     try:
         taxonomy = Taxonomy(tree)
     except RamifyError as error:
         raise RamifyError(f"{path}, categories: {error}") from None
-    return taxonomy, taxonomy.indices(paths)
+    return taxonomy, taxonomy.indices([ARROW.join(steps) for steps in paths])
+
+
+def _at(tree: dict[str, Any], steps: tuple[str, ...]) -> dict[str, Any]:
+    """What the tree says of the concept at the end of a path."""
+    body: dict[str, Any] = {"children": tree}
+    for name in steps:
+        body = body["children"][name]
+    return body
 
 
 def _labels(taxonomy: Taxonomy, n_items: int, items: Index, concepts: Index) -> tuple[Labels, int]:
@@ -194,9 +206,5 @@ def _labels(taxonomy: Taxonomy, n_items: int, items: Index, concepts: Index) -> 
     said = np.zeros((n_items, len(taxonomy)), np.int8)
     said[items, concepts] = RELEVANT
     silent = ~said.any(axis=1)
-    for root in taxonomy.roots.tolist():
-        children = taxonomy.children(root)
-        said[:, root] |= said[:, children].any(axis=1)
-        said[np.ix_(said[:, root] == IRRELEVANT, children)] = UNKNOWN  # it is deduced
     said[silent] = UNKNOWN
-    return Labels.from_matrix(taxonomy, said, np.arange(len(taxonomy))), int(silent.sum())
+    return path_labels(taxonomy, np.arange(len(taxonomy)), said), int(silent.sum())

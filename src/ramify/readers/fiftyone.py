@@ -12,10 +12,11 @@ from PIL import Image
 from ramify.concepts import HALF
 from ramify.errors import RamifyError
 from ramify.files import readable
-from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Labels
+from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN
+from ramify.readers.classes import nested, path_labels
 from ramify.readers.items import Items
 from ramify.readers.json_stream import Section, sections
-from ramify.taxonomy import Taxonomy
+from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["matches", "read"]
 
@@ -54,8 +55,8 @@ def read(path: Path) -> Items:
     """
     path = path / NAME if path.is_dir() else path
     content = _Content(path)
-    taxonomy = content.taxonomy()
-    states = content.states(len(taxonomy))
+    taxonomy, numbers = content.taxonomy()
+    states = content.states(len(numbers))
     ids, files = content.ids, _files(path.parent / PICTURES)
     pictures = [files.get(name) for name in ids]
     without = pictures.count(None)
@@ -66,7 +67,7 @@ def read(path: Path) -> Items:
         ids,
         [None] * len(ids),
         pictures,
-        Labels(taxonomy, states),
+        path_labels(taxonomy, numbers, states),
         unlabelled=int((states == UNKNOWN).all(axis=1).sum()),
         notes=(*(notes if content.machine_made else ()), *([lost] if without else ())),
     )
@@ -139,10 +140,10 @@ class _Content:
             values.append(value)
         return sure
 
-    def taxonomy(self) -> Taxonomy:
-        """The classes side by side; where the file lists none, the texts that it says."""
+    def taxonomy(self) -> tuple[Taxonomy, Index]:
+        """The concepts that the classes are; where the file lists none, the texts that it says."""
         try:
-            return Taxonomy(dict.fromkeys(self.classes or self.texts))
+            return nested(self.classes or self.texts)
         except RamifyError as error:
             raise RamifyError(f"{self.path}, {'classes' if self.classes else 'labels'}: {error}") from None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ramify.errors import RamifyError
-from ramify.readers import arff, coco, fiftyone, hugging_face, mirflickr, mirflickr_tree, open_images
+from ramify.readers import arff, coco, fiftyone, hugging_face, label_studio, mirflickr, mirflickr_tree, open_images
 from ramify.readers.items import Items
 
 __all__ = ["FORMATS", "Format", "format_of", "path_of", "read_source"]
@@ -25,6 +25,7 @@ class Format(Protocol):
 
 
 FORMATS: dict[str, Format] = {
+    "label-studio": label_studio,
     "coco": coco,
     "fiftyone": fiftyone,
     "open-images": open_images,

@@ -10,8 +10,8 @@ import numpy as np
 from ramify.concepts import HALF
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
+from ramify.readers.classes import nested, path_labels
 from ramify.readers.rows import as_text, is_empty
-from ramify.taxonomy import Taxonomy
 
 __all__ = ["class_labels"]
 
@@ -33,7 +33,7 @@ def class_labels(
     found = {str(value) for listed in said for value in listed or ()}
     numbers = not names and all(re.fullmatch(r"-?[0-9]{1,9}", value) for value in found)
     concepts = list(names or (sorted(found, key=int) if numbers else sorted(found)))
-    taxonomy = Taxonomy.from_arrays(concepts, [-1] * len(concepts))
+    taxonomy, places = nested(concepts)
     place = {name: number for number, name in enumerate(concepts)}
     states = np.zeros((len(said), len(concepts)), np.int8)
     for item, listed in enumerate(said):
@@ -48,7 +48,7 @@ def class_labels(
                     "correct one of them"
                 )
             states[item, concept] = 1
-    return Labels(taxonomy, states), said.count(None), numbers
+    return path_labels(taxonomy, places, states), said.count(None), numbers
 
 
 def _number(value: str | int, count: int, place: dict[str, int]) -> int | None:

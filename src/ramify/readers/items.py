@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ramify.concepts import ARROW
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
+from ramify.readers.annotations import Annotation, agreed_values
+from ramify.readers.classes import path_labels
 from ramify.taxonomy import Index, Taxonomy
 
 __all__ = ["Items"]
@@ -42,6 +44,29 @@ class Items:
     """0 train, 1 dev, 2 test, where the source has such parts."""
     notes: tuple[str, ...] = ()
     """Sentences on what in the source was read otherwise than one may think, or not at all."""
+    annotations: tuple[Annotation, ...] = ()
+    """What people say of the items, beside ``labels``, where the source names them: answers, for a project."""
+
+    def with_annotations(self, *, everyone: bool) -> "Items":
+        """The same items, with annotations among their labels: of everyone, or only those that nobody's name is on.
+
+        >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[-1]])
+        >>> said = (Annotation(0, "Ada", {0: 1}), Annotation(0, "", {1: 0}))
+        >>> items = Items(str, ["a"], [None], [None], labels, annotations=said)
+        >>> items.with_annotations(everyone=False).labels.states().tolist()
+        [[-1, 0]]
+        >>> items.with_annotations(everyone=True).labels.states().tolist()
+        [[1, 0]]
+        """
+        taken = [annotation for annotation in self.annotations if everyone or not annotation.annotator]
+        if not taken:
+            return self
+        taxonomy = self.labels.taxonomy
+        every = np.arange(len(taxonomy))
+        said = agreed_values(taken, len(self.ids), len(taxonomy))
+        said = np.where(said == UNKNOWN, self.labels.states(concepts=every), said)
+        left = tuple(annotation for annotation in self.annotations if annotation.annotator and not everyone)
+        return replace(self, labels=path_labels(taxonomy, every, said), annotations=left)
 
     def known(self) -> Index:
         """The items of which anything is known."""
@@ -51,8 +76,8 @@ class Items:
 
     def coarse_only(self) -> "Items":
         """The same items, as if nothing was said of any finer concept."""
-        taxonomy = self.labels.taxonomy
-        return replace(self, labels=Labels(taxonomy, self.labels.states(concepts=taxonomy.roots)))
+        taxonomy, said = self.labels.taxonomy, self.with_annotations(everyone=True)
+        return replace(said, labels=Labels(taxonomy, said.labels.states(concepts=taxonomy.roots)))
 
     def under(self, taxonomy: Taxonomy) -> "Items":
         """The same items, what is known of them said of the concepts of another taxonomy that have the same names.
@@ -81,7 +106,10 @@ class Items:
         torn = sorted({contradiction.item for contradiction in labels.contradictions()})
         said = f"{len(torn)} items say what cannot all be true here, first {self.ids[torn[0]]!r}" if torn else ""
         return replace(
-            self, labels=labels, notes=(*self.notes, *([lost] if missing else []), *([said] if torn else []))
+            self,
+            labels=labels,
+            notes=(*self.notes, *([lost] if missing else []), *([said] if torn else [])),
+            annotations=tuple(annotation.about(meant) for annotation in self.annotations),
         )
 
     def _said(self, taxonomy: Taxonomy, kept: Index, meant: Index) -> Labels:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from ramify.errors import RamifyError
 from ramify.files import readable
 
-__all__ = ["Section", "sections"]
+__all__ = ["Section", "elements", "sections"]
 
 CHUNK = 1 << 20  # bytes read at once
 NEAR = 16  # characters: what is cut off by the end of the text is found wrong so near to it (-Infinity, \u00e4)
@@ -41,7 +41,7 @@ class Section:
         "a.json, 'two\\\\nlines'"
         """
         name = self.name if self.name.isprintable() else repr(self.name)  # an error is one line, whatever a file holds
-        return f"{self.path}, {name}{_SAID[self.kind].format(place)}"
+        return ", ".join(filter(None, (str(self.path), name))) + _SAID[self.kind].format(place)
 
 
 _SAID = {"list": ", element {}", "object": ", {!r}", "value": ""}
@@ -76,6 +76,26 @@ def sections(path: str | Path, chunk: int = CHUNK) -> Iterator[Section]:
                 pass
         if text.next_sign() or text.failure:
             raise RamifyError(f"{path}: {text.failure or 'something stands after the end of the object: remove it'}")
+
+
+def elements(path: str | Path, chunk: int = CHUNK) -> Iterator[tuple[int, Any]]:
+    """The elements of a file that is one list, with their numbers from 1 on, read while one asks for them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.json").write_text('[{"id": 1}, {"id": 2}]')
+    ...     list(elements(Path(folder, "a.json")))
+    [(1, {'id': 1}), (2, {'id': 2})]
+    """
+    path = Path(path)
+    with readable(path) as file:
+        text = _Text(path, file, chunk)
+        if text.next_sign() != "[":
+            raise RamifyError(f"{path}: {text.failure or 'this is no list such as [{...}, {...}]'}")
+        for place, entry in text.section("").entries:
+            yield int(place), entry
+        if text.next_sign() or text.failure:
+            raise RamifyError(f"{path}: {text.failure or 'something stands after the end of the list: remove it'}")
 
 
 class _Text:

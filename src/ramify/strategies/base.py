@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from ramify.data.features import as_features
 from ramify.engine import check
@@ -13,6 +12,7 @@ from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners.base import Learner
 from ramify.noise import noise
+from ramify.parameters import Parameters
 from ramify.strategies.pool import Pool
 from ramify.strategies.select import Best, Score, best_of
 from ramify.strategies.shortlist import Entries, Query, Shortlist
@@ -20,7 +20,7 @@ from ramify.taxonomy import Index
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Strategy(BaseEstimator):  # type: ignore[misc]
+class Strategy(Parameters):
     """The part that all strategies share: from a learner and a pool to a shortlist, from which questions are taken.
 
     A new strategy needs ``_shortlist``, or ``_score`` where it scores each question for itself (``EntryStrategy``).

@@ -17,6 +17,7 @@ Open children are questions, at any level; the group of an item's unknown roots 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -131,14 +132,25 @@ class Groups:
 
     def take_best(self) -> tuple[int, Index, float]:
         """Item, open children and score of the best group; the others' gains follow from its being asked."""
-        gains = np.where(self.open, self.gains(), 0).sum(axis=1) / np.maximum(self.open.sum(axis=1), 1)
-        gains[~self.left] = -np.inf
+        gains = self.scores()
         best = np.flatnonzero(gains == gains.max())
         pick = int(best[np.argmax(self.tie_break[best])])
         self.left[pick] = False
         asked = np.flatnonzero(self.open[pick])
         self.ask(pick, asked)
         return int(self.items[pick]), self.children[asked], float(gains[pick])
+
+    def scores(self) -> Floats:
+        """Of every group, the mean gain of its open entries; of those that were taken minus infinity."""
+        gains: Floats = np.where(self.open, self.gains(), 0).sum(axis=1) / np.maximum(self.open.sum(axis=1), 1)
+        gains[~self.left] = -np.inf
+        return gains
+
+    def best(self, count: int) -> list[tuple[int, Index, float]]:
+        """Items, open children and scores of so many of the best groups, as if none of them had been asked."""
+        scores = self.scores()
+        picks = np.lexsort((self.tie_break, scores))[::-1][: min(count, len(self))]
+        return [(int(self.items[n]), self.children[self.open[n]], float(scores[n])) for n in picks]
 
     def take_entries(self, count: int) -> tuple[Index, int]:
         """Items and the one child for which answers about so many items would teach most, each asked for itself."""
@@ -262,10 +274,9 @@ class GroupList:
         """Group after group, until there are so many entries; the rest of the last group comes first the next time."""
         taken, size = [self._rest], len(self._rest.items)
         while size < count and (parent := self._turn()) is not None:
-            item, children, score = self.groups[parent].take_best()
-            taken.append(Query(np.full(len(children), item), children, np.full(len(children), score)))
-            size += len(children)
-        whole = Query(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
+            taken.append(_entries(*self.groups[parent].take_best()))
+            size += len(taken[-1].items)
+        whole = _joined(taken)
         self._rest = whole.some(slice(count, None))
         return whole.some(slice(count))
 
@@ -287,6 +298,13 @@ class GroupList:
                 return items, child
         return None
 
+    def first(self, count: int) -> Query:
+        """The best groups of each parent in turn."""
+        each = -(-count // max(1, len(self.groups)))
+        best = [self.groups[parent].best(each) for parent in sorted(self.turns.at, key=self.turns.at.__getitem__)]
+        rounds = (group for groups in zip_longest(*best) for group in groups if group is not None)
+        return _joined([self._rest, *(_entries(*group) for group in rounds)]).some(slice(count))
+
     def low(self) -> bool:
         """Whether some parent's list is nearly used up while more of its groups are open."""
         return any(len(listed) < min(LOW, listed.still_open()) for listed in self.groups.values())
@@ -305,3 +323,11 @@ class GroupList:
                 return parent
             del self.turns.at[parent]
         return None
+
+
+def _entries(item: int, children: Index, score: float) -> Query:
+    return Query(np.full(len(children), item), children, np.full(len(children), score))
+
+
+def _joined(queries: list[Query]) -> Query:
+    return Query(*(np.concatenate(parts) for parts in zip(*queries, strict=True)))

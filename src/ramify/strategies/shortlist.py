@@ -59,6 +59,9 @@ class Shortlist(Protocol):
     def take_entries(self, count: int) -> tuple[Index, int] | None:
         """Up to so many items and one concept to ask of all of them; None when nothing is left."""
 
+    def first(self, count: int) -> Query:
+        """About so many of the next entries, screen after screen, left where they are."""
+
     def low(self) -> bool:
         """Whether it is nearly used up while more could be asked."""
 
@@ -108,6 +111,10 @@ class Entries:
             if len(same):
                 return items[same], concept
         return None
+
+    def first(self, count: int) -> Query:
+        """The next entries, left where they are."""
+        return self.ranked.some(np.flatnonzero(self._left)[:count])
 
     def low(self) -> bool:
         """Whether little is left of a list that did not hold everything."""

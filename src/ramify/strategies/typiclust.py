@@ -21,9 +21,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from ramify.data.features import as_features
@@ -79,6 +76,8 @@ class TypiClust(Strategy):
         with threadpool_limits(1):  # sums of several threads are added in any order
             cluster = clusters(x, min(len(covering) + wanted, MOST_CLUSTERS), seed)
             distance = mean_distances(x, cluster, self.neighbours)
+        # Two items alone in a cluster are equally far from each other: rounding must not choose between them.
+        distance = np.round(distance / float(distance.max() or 1), 9)
         sizes = np.bincount(cluster)
         covered = np.bincount(cluster[np.isin(items, covering)], minlength=len(sizes))
         here = np.flatnonzero(np.isin(items, open_items))
@@ -93,6 +92,9 @@ class TypiClust(Strategy):
 
 def clusters(x: Any, count: int, seed: int) -> Index:
     """The number of each row's cluster, by k-means."""
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # loaded by who needs it: it takes longer than most commands
+    from sklearn.exceptions import ConvergenceWarning
+
     count = min(count, len(x))
     kind = KMeans if count <= BY_ALL else MiniBatchKMeans
     with warnings.catch_warnings():
@@ -107,6 +109,8 @@ def mean_distances(x: Any, cluster: Index, neighbours: int) -> Floats:
     >>> mean_distances(np.array([[0.0], [1.0], [3.0], [50.0]]), np.array([0, 0, 0, 1]), 1).tolist()
     [1.0, 1.0, 2.0, 0.0]
     """
+    from sklearn.neighbors import NearestNeighbors
+
     means = np.zeros(len(x))
     for number in np.unique(cluster):
         members = np.flatnonzero(cluster == number)

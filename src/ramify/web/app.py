@@ -2,7 +2,9 @@
 
 import ipaddress
 import mimetypes
+import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -14,23 +16,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import Depends, FastAPI, Query, Request
+from fastapi import Body, Depends, FastAPI, Query, Request
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from ramify.errors import RamifyError
 from ramify.project.limits import LONGEST_PAGE
+from ramify.project.live import changing
 from ramify.project.live import shapes as shape
 from ramify.project.live.guidelines import read_guidelines
 from ramify.project.store.troubles import UnavailableError
 from ramify.version import __version__
 from ramify.web.connections import Connection, allow_many
-from ramify.web.security import LOCAL_HOSTS, Guard, check_token
+from ramify.web.security import FILE, LOCAL_HOSTS, Guard, check_token
 
 if TYPE_CHECKING:
+    from ramify.project.live.label_studio import LabelStudio
     from ramify.project.live.service import Service
 
 __all__ = ["create_app", "serve"]
@@ -72,9 +77,17 @@ class Json(Response):
 
 
 def create_app(
-    service: "Service", *, token: str | None = None, hosts: Iterable[str] | None = LOCAL_HOSTS, name: str = "project"
+    service: "Service",
+    *,
+    token: str | None = None,
+    hosts: Iterable[str] | None = LOCAL_HOSTS,
+    name: str = "project",
+    backend: "LabelStudio | None" = None,
 ) -> FastAPI:
-    """The application that serves a project; ``hosts`` are the names it answers to (None: any, with a token)."""
+    """The application that serves a project; ``hosts`` are the names it answers to (None: any, with a token).
+
+    With a ``backend`` it is also what Label Studio calls a machine learning backend.
+    """
     app = FastAPI(
         title="Ramify",
         version=__version__,
@@ -89,6 +102,12 @@ def create_app(
     _add_errors(app)
     _add_asking(app, service)
     _add_looking(app, service)
+    _add_managing(app, service)
+    _add_changing(app, service)
+    if backend is not None:
+        from ramify.web.label_studio import add_label_studio
+
+        add_label_studio(app, backend)
 
     @app.get("/api/project", response_model=shape.Project, summary="What is served")
     def which() -> Response:
@@ -160,8 +179,13 @@ def _add_asking(app: FastAPI, service: "Service") -> None:
         return Json(service.undo(wanted.key, wanted.annotator, tab=wanted.tab))
 
     @app.get("/api/history", response_model=list[shape.PastAnswer], summary="Last answers")
-    def history(annotator: AnnotatorQuery, limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 10) -> Response:
-        return Json(service.history(annotator, limit))
+    def history(
+        annotator: AnnotatorQuery,
+        limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 10,
+        before: Annotated[int | None, Query(ge=0, lt=2**53)] = None,
+    ) -> Response:
+        """The newest first; ``before`` is the ``seq`` of an answer, and asks for those before it."""
+        return Json(service.history(annotator, limit, before))
 
     @app.post("/api/train", response_model=shape.TrainingStart, summary="Train")
     def train(wanted: shape.Train) -> Response:
@@ -215,9 +239,65 @@ def _add_looking(app: FastAPI, service: "Service") -> None:
     def why(item: Annotated[shape.ItemNumber, Query()], concept: Annotated[shape.ConceptId, Query()]) -> Response:
         return Json(service.why(item, concept))
 
+    @app.get("/api/words", response_model=shape.Words, summary="Which words speak for a concept")
+    def words(
+        item: Annotated[shape.ItemNumber, Query()],
+        concept: Annotated[list[shape.ConceptId], Query(min_length=1, max_length=LONGEST_PAGE)],
+    ) -> Response:
+        """What the model would say of concepts without each word of an item's text."""
+        return Json(service.words(item, concept))
+
     @app.get("/api/review", response_model=shape.Review, summary="What people should look at again")
     def review() -> Response:
         return Json(service.review())
+
+
+def _add_managing(app: FastAPI, service: "Service") -> None:
+    @app.get("/api/people", response_model=list[shape.Person], summary="Who answered")
+    def people() -> Response:
+        return Json(service.people())
+
+    @app.get("/api/settings", response_model=shape.Settings, summary="What can be set")
+    def settings() -> Response:
+        return Json(service.settings())
+
+    @app.post("/api/settings", response_model=shape.Settings, summary="Set it")
+    def change_settings(new: shape.NewSettings) -> Response:
+        """Holds at once, and is kept; a new learner learns from the next training on."""
+        return Json(service.change_settings(new))
+
+    @app.get("/api/export", response_class=FileResponse, summary="Download a table")
+    def export(
+        what: shape.Exported, kind: Annotated[shape.Format, Query(alias="format")] = "csv", safe: bool = False
+    ) -> Response:
+        """All labels, those that are known, every answer, or predictions; ``safe`` as ``--safe-csv``."""
+        path = service.export(what, kind, safe=safe)
+        return FileResponse(path, filename=path.name, background=BackgroundTask(shutil.rmtree, path.parent))
+
+    @app.post("/api/import", response_model=shape.TakenIn, summary="Upload a table")
+    def take_in(
+        what: shape.Imported,
+        name: Annotated[shape.FileName, Query()],
+        content: Annotated[bytes, Body(media_type=FILE)],
+    ) -> Response:
+        """Items as for ``ramify add``, or answers as for ``ramify answer``: all of them or none."""
+        return Json(service.take_in(what, name, content))
+
+
+def _add_changing(app: FastAPI, service: "Service") -> None:
+    @app.post("/api/taxonomy", response_model=changing.TaxonomyOutlook, summary="Change the taxonomy")
+    def change_taxonomy(wanted: changing.TaxonomyChange) -> Response:
+        """All or nothing; ``dry_run`` only tells what would become of labels."""
+        return Json(service.change_taxonomy(wanted))
+
+    @app.post("/api/taxonomy/undo", response_model=changing.TaxonomyOutlook, summary="Take back the last change")
+    def undo_taxonomy(wanted: changing.TaxonomyUndo) -> Response:
+        """As often as there is one that stands; all is then as if it had not been."""
+        return Json(service.undo_taxonomy(wanted))
+
+    @app.get("/api/taxonomy/last", response_model=changing.LastChange, summary="The last change that stands")
+    def last_change() -> Response:
+        return Json(service.last_change())
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -249,14 +329,21 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
-    strategy: str = "expected-gain",
-    overlap: int = 1,
+    strategy: str | None = None,
+    overlap: int | None = None,
     budget: int | None = None,
     train_every: int | None = None,
     audit: float | None = None,
+    gold: float | None = None,
     open_browser: bool = False,
+    label_studio: bool = False,
+    partial: bool = False,
 ) -> None:
-    """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given."""
+    """Serve a project until Ctrl-C. Another host than this machine itself demands a token, drawn if none is given.
+
+    How questions are chosen is as the project keeps it, where nothing is said. With ``label_studio`` it is a machine
+    learning backend too; with ``partial`` what somebody does not choose there is unknown, not denied.
+    """
     from ramify.project.live.service import Service
 
     share_the_machine()
@@ -268,13 +355,18 @@ def serve(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that whoever ends it ends it tidily
     with _listen(host, port) as listening:
         service = Service(
-            folder, strategy=strategy, overlap=overlap, budget=budget, train_every=train_every, audit=audit
+            folder, strategy=strategy, overlap=overlap, budget=budget, train_every=train_every, audit=audit, gold=gold
         )
         try:
             hosts = {*LOCAL_HOSTS, _in_link(host)} if _is_local(host) else None
-            app = create_app(service, token=token, hosts=hosts, name=Path(folder).resolve().name)
+            backend = _backend(service, partial=partial) if label_studio else None
+            app = create_app(service, token=token, hosts=hosts, name=Path(folder).resolve().name, backend=backend)
             link = _link(host, listening.getsockname()[1], token)
-            print(f"Ramify serves {folder} at\n\n    {link}\n\nCtrl-C stops it; all answers are kept.", flush=True)
+            print(f"Ramify serves {folder} at\n\n    {link}\n")
+            if label_studio:
+                address = link.partition("?")[0].replace("://", f"://ramify:{token}@" if token else "://")
+                print(f"and to Label Studio (Settings, Model, Connect Model: Backend URL) at\n\n    {address}\n")
+            print("Ctrl-C stops it; all answers are kept.", flush=True)
             if open_browser:
                 webbrowser.open(link)
             config = uvicorn.Config(
@@ -295,14 +387,21 @@ def serve(
     print("Stopped.")
 
 
+def _backend(service: "Service", *, partial: bool) -> "LabelStudio":
+    from ramify.project.live.label_studio import LabelStudio
+
+    return LabelStudio(service, partial=partial)
+
+
 def share_the_machine() -> None:
     """Let answers come first: threads that calculate in the background give way soon, and use one core."""
-    import torch
     from threadpoolctl import threadpool_limits
 
     sys.setswitchinterval(0.0005)
-    torch.set_num_threads(1)
-    threadpool_limits(1)
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+    threadpool_limits(1)  # of libraries that are there already; the others, which the model brings, read the above
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _is_local(host: str) -> bool:

@@ -1,19 +1,22 @@
 """Guard: what every request passes before the application sees it, and what every response carries."""
 
 import asyncio
+import base64
 import hashlib
 import json
 import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qs
 
 from ramify.errors import RamifyError
+from ramify.project.limits import LARGEST_UPLOAD
 
-__all__ = ["LOCAL_HOSTS", "MOST_BYTES", "PROJECT_HEADER", "Guard", "check_token"]
+__all__ = ["FILE", "LOCAL_HOSTS", "MOST_BYTES", "PROJECT_HEADER", "Guard", "check_token"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -21,11 +24,18 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Application: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
-MOST_BYTES = 1 << 20  # of a body
-PATIENCE = 30.0  # seconds that a body may take to arrive
+MOST_BYTES = 1 << 20  # of a body that is no file
+FILE = "application/octet-stream"  # another site's form cannot send it, as it cannot send JSON
 PROJECT_HEADER = "x-ramify-project"
 READING = ("GET", "HEAD", "OPTIONS")
-GUARDED = ("/api/", "/pictures/", "/openapi.json")  # what a token protects; the page itself holds no data
+GUARDED = (
+    "/api/",
+    "/pictures/",
+    "/openapi.json",
+    "/predict",
+    "/setup",
+    "/webhook",
+)  # what a token protects; the page itself holds no data
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -69,6 +79,46 @@ def check_token(token: str) -> str:
     return token
 
 
+class Body(NamedTuple):
+    """What a body may be."""
+
+    kind: str
+    most: int
+    """Bytes."""
+    patience: float
+    """Seconds that it may take to arrive."""
+    too_large: str
+    otherwise: str
+    """What is said of another kind."""
+
+
+JSON = Body(
+    "application/json",
+    MOST_BYTES,
+    30.0,
+    f"the request is larger than {MOST_BYTES // 1024} KiB: send fewer answers at once",
+    "the body must be JSON: send it with Content-Type: application/json",
+)
+TASKS = Body(
+    "application/json",
+    LARGEST_UPLOAD,
+    300.0,
+    f"the request is larger than {LARGEST_UPLOAD >> 20} MiB: let Label Studio send fewer tasks at once",
+    JSON.otherwise,
+)
+BODIES = {
+    **dict.fromkeys(("/predict", "/setup", "/webhook"), TASKS),
+    "/api/import": Body(
+        FILE,
+        LARGEST_UPLOAD,
+        300.0,
+        f"the file is larger than {LARGEST_UPLOAD >> 20} MiB: divide it, or use `ramify add` where the project lies",
+        f"the body must be the file itself: send it with Content-Type: {FILE}",
+    ),
+}
+"""Where a body is something else than JSON."""
+
+
 class Guard:
     """ASGI middleware: host, token, origin and size are checked, and every response gets its safety headers.
 
@@ -108,7 +158,7 @@ class Guard:
         headers = _Headers(scope["headers"])
         refusal = self._refusal(scope, headers)
         if refusal is None and scope["method"] not in READING:
-            receive, refusal = await _whole_body(headers, receive)
+            receive, refusal = await _whole_body(BODIES.get(scope["path"], JSON), headers, receive)
         if refusal is not None:
             await _answer(send_safely, refusal)
             return
@@ -141,6 +191,9 @@ class Guard:
     def _authorised(self, headers: "_Headers") -> bool:
         kind, _, given = (headers.only("authorization") or "").partition(" ")
         offered = [given] if kind.lower() == "bearer" else []
+        if kind.lower() == "basic":  # an address that carries it, http://name:token@host, as Label Studio keeps one
+            with suppress(ValueError):
+                offered.append(base64.b64decode(given, validate=True).decode().partition(":")[2])
         try:
             morsel = SimpleCookie(headers.only("cookie") or "").get(self.cookie)
         except CookieError:
@@ -178,28 +231,29 @@ class _Headers:
         return None if values is None else values[0] if len(values) == 1 else "\n".join(values)
 
 
-async def _whole_body(headers: _Headers, receive: Receive) -> tuple[Receive, Refusal | None]:
+async def _whole_body(allowed: Body, headers: _Headers, receive: Receive) -> tuple[Receive, Refusal | None]:
     """A ``receive`` that gives the whole body at once, or why it is refused."""
-    too_large = Refusal(413, f"the request is larger than {MOST_BYTES // 1024} KiB: send fewer answers at once")
+    too_large = Refusal(413, allowed.too_large)
     length = headers.only("content-length") or "0"
-    if not re.fullmatch(r"[0-9]{1,12}", length) or int(length) > MOST_BYTES:
+    if not re.fullmatch(r"[0-9]{1,12}", length) or int(length) > allowed.most:
         return receive, too_large
-    body, more = b"", True
+    body, more = bytearray(), True
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(allowed.patience):
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return receive, Refusal(400, "the request broke off")
-                body, more = body + message.get("body", b""), message.get("more_body", False)
-                if len(body) > MOST_BYTES:
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(body) > allowed.most:
                     return receive, too_large
     except TimeoutError:
         return receive, Refusal(408, "the request took too long to arrive")
     kind = (headers.only("content-type") or "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # what another site's form sends is something else, also without a body
-        return receive, Refusal(415, "the body must be JSON: send it with Content-Type: application/json")
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+    if kind != allowed.kind:  # what another site's form sends is something else, also without a body
+        return receive, Refusal(415, allowed.otherwise)
+    waiting = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def replay() -> Message:
         return waiting.pop() if waiting else await receive()

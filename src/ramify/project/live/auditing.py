@@ -44,7 +44,7 @@ class Auditing:
         self.forget()
 
     def forget(self) -> None:
-        """Items were added or a concept was split: look at everything again."""
+        """Items were added or the taxonomy was changed: look at everything again."""
         self._units: Units | None = None
         self._pending: set[Unit] = set()
         self._out: dict[Unit, float] = {}
@@ -59,11 +59,13 @@ class Auditing:
         self._changed = set()
         now = self.state.snapshot()
         number_of = now.contents.number_of
-        drawn = [(row.item, number_of[row.concept]) for row in self.state.store.audits.all()]
+        roots = {int(now.contents.id_of[root]) for root in now.labels.taxonomy.roots}
+        audited = self.state.store.audits.all()  # also of roots that are gone, or are none any more
+        drawn = [(row.item, number_of[row.concept]) for row in audited if row.concept in roots]
         drawn = [unit for unit in drawn if unit[0] < len(now.labels)]
         units = Units(now.labels, drawn, rest)
         with self.state.lock:
-            if now.contents is not self.state.store.contents:  # others added or split meanwhile
+            if now.contents is not self.state.store.contents:  # others added or changed meanwhile
                 return
             self._units = units
             self._pending = set(drawn)

@@ -58,8 +58,8 @@ class Background:
 
     def start(self) -> None:
         """Let the threads run; a project that was added to or split since its model was trained gets a new one."""
-        if self.state.outdated():
-            self.service.train()
+        if self.state.loaded:
+            self._train_if_outdated()
         for thread in self._threads:
             thread.start()
 
@@ -107,7 +107,7 @@ class Background:
     def _learn(self) -> None:
         """Take in the answers that came, several at once when they come quickly."""
         with self._changed:
-            while not self._to_learn and not self._closing.is_set():
+            while not (self._to_learn and self.state.loaded) and not self._closing.is_set():
                 self._changed.wait(timeout=1.0)
             waiting = list(dict.fromkeys(self._to_learn))
             items, self._to_learn = waiting[:AT_ONCE], waiting[AT_ONCE:]
@@ -132,8 +132,9 @@ class Background:
         if self._closing.wait(0.25):
             return
         service, questions = self.service, self.service.questions
-        if self.state.reload():
-            service.take_up()
+        if not self.state.loaded:
+            self._load_model()
+        service.take_up()
         service.catch_up()
         self._take_new_model()
         if self._outgrown:  # another training ran until now
@@ -158,7 +159,7 @@ class Background:
         with self._when_due("tally", True) as due:
             if due:
                 service.count()
-        every = service.train_every or self._train_after()
+        every = service.serving.train_every or self._train_after()
         if every is not None and self._since["training"] >= every:
             self._since["training"] = 0
             service.train()
@@ -189,6 +190,19 @@ class Background:
             if due:
                 end = time.monotonic()
                 self._next[what] = end + max(LEAST_PAUSE, PATIENCE * (end - start))
+
+    def _load_model(self) -> None:
+        """What was asked until now was kept; from here on the model asks and learns."""
+        if self._closing.wait(LEAST_PAUSE):  # the first questions come first: to load it keeps others from computing
+            return
+        self.service.questions.make(everything=False)
+        with self._changed:
+            self._changed.notify_all()
+        self._train_if_outdated()
+
+    def _train_if_outdated(self) -> None:
+        if self.state.outdated():
+            self.service.train()
 
     def _take_new_model(self) -> None:
         newest = self.state.store.model()

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import STATES, UNKNOWN, Source
+from ramify.labels import STATES
 from ramify.project.live.shapes import SORTS
 from ramify.project.live.state import State
 from ramify.taxonomy import Index
 
 DISPUTED = "disputed"  # unknown because annotators disagree
+DOUBTED = "doubted"  # known, and a model that did not see it says the opposite; the most doubtful come first
 ROWS = 2048  # items that are looked at together
 
 
@@ -35,8 +36,8 @@ class Finding:
         store = self.state.store
         number = self.number(concept) if concept is not None else None
         fine = number is not None and number < len(store.taxonomy.leaves)
-        if state not in (None, DISPUTED, *STATES):
-            raise RamifyError(f"a state is {', '.join(STATES)} or {DISPUTED}, not {state!r}")
+        if state not in (None, DISPUTED, DOUBTED, *STATES):
+            raise RamifyError(f"a state is {', '.join(STATES)}, {DISPUTED} or {DOUBTED}, not {state!r}")
         if state in STATES and number is None:
             raise RamifyError("a state is that of one concept: choose one, or leave the state out")
         if not (0 <= low <= 1 and 0 <= high <= 1):
@@ -59,6 +60,11 @@ class Finding:
         if number is not None and by_probability:
             p = self._probabilities(items, number)
             items = items[(p >= low) & (p <= high)]
+        if state == DOUBTED:
+            from ramify.project.live.suspecting import suspects_of  # torch: the first question comes before it
+
+            doubted = suspects_of(self.state, items, number)
+            items = doubted.items[np.sort(np.unique(doubted.items, return_index=True)[1])]
         if number is not None and sort:
             items = items[np.argsort(self._worth(sort, items, number), kind="stable")]
         return items, number
@@ -71,22 +77,9 @@ class Finding:
 
     def _worth(self, sort: str, items: Index, number: int) -> NDArray[np.float64]:
         """What items are sorted by, the smallest first; those of which the model says nothing come last."""
-        if sort == "contradicted":
-            return self._contradicted(items, number)
         p = self._probabilities(items, number)
         worth = {"likely": -p, "unlikely": p, "unsure": np.abs(p - 0.5)}[sort]
         return np.where(np.isnan(worth), np.inf, worth)
-
-    def _contradicted(self, items: Index, number: int) -> NDArray[np.float64]:
-        """How far the guess is from what people say or what was imported; what nobody said comes last."""
-        worth = np.full(len(items), np.inf)
-        states = self._states(items, number)
-        sources = np.concatenate([np.empty(0, np.int8), *self._blocks(items, self.state.labels.sources, number)])
-        said = np.flatnonzero((states != UNKNOWN) & np.isin(sources, (Source.IMPORTED, Source.ANNOTATED)))
-        guesses = self.state.model.guesses(items[said], np.full(len(said), number)) if len(said) else None
-        if guesses is not None:
-            worth[said] = -np.abs(np.array(guesses) - states[said])
-        return worth
 
     def _states(self, items: Index, number: int) -> NDArray[np.int8]:
         return np.concatenate([np.empty(0, np.int8), *self._blocks(items, self.state.labels.states, number)])

@@ -3,9 +3,9 @@
 import itertools
 from pathlib import Path
 
+from ramify.files import whole_file
+from ramify.project.limits import LONGEST_GUIDELINES
 from ramify.project.store.backup import GUIDELINES
-
-MOST = 100_000  # characters that are shown
 
 
 def read_guidelines(folder: Path, name: str) -> dict[str, str]:
@@ -15,7 +15,7 @@ def read_guidelines(folder: Path, name: str) -> dict[str, str]:
     {'title': 'pets', 'about': '', 'guidelines': ''}
     """
     try:
-        text = (folder / GUIDELINES).read_text(encoding="utf-8", errors="replace")[:MOST]
+        text = (folder / GUIDELINES).read_text(encoding="utf-8", errors="replace")[:LONGEST_GUIDELINES]
     except OSError:
         text = ""
     lines = [line.strip() for line in text.splitlines()]
@@ -23,3 +23,13 @@ def read_guidelines(folder: Path, name: str) -> dict[str, str]:
     first = itertools.dropwhile(lambda line: not line or line.startswith(("#", "-", "*")), lines)
     about = " ".join(itertools.takewhile(lambda line: line and not line.startswith(("#", "-", "*")), first))
     return {"title": title, "about": about, "guidelines": text}
+
+
+def write_guidelines(folder: Path, text: str) -> None:
+    """Replace the guidelines as a whole; an empty text takes them away."""
+    path = folder / GUIDELINES
+    if text.strip():
+        with whole_file(path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    else:
+        path.unlink(missing_ok=True)

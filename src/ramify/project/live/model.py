@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.learners import Learner
-from ramify.learners.cache import Cache
-from ramify.learners.evidence import Floats
 from ramify.project.live.status import damage_sentence
 from ramify.project.store.store import Store
-from ramify.project.transfer.learned import load_kept
 from ramify.taxonomy import Index
+
+if TYPE_CHECKING:
+    from ramify.learners import Learner
+    from ramify.learners.cache import Cache
+    from ramify.learners.evidence import Floats
 
 
 @dataclass
@@ -22,8 +23,8 @@ class Model:
     """A version from the project's folder, or none yet."""
 
     version: int | None = None
-    learner: Learner | None = None
-    cache: Cache | None = None
+    learner: "Learner | None" = None
+    cache: "Cache | None" = None
     problem: str | None = None
     """What is wrong with newer models, which were left out."""
     lock: Any = field(default_factory=Lock)
@@ -31,11 +32,18 @@ class Model:
 
     @classmethod
     def load(cls, store: Store, features: Any, labels: Labels, annotated: Index) -> "Model":
-        """The newest one that is whole, with all answers given since; other concepts than ours make it useless."""
+        """The newest one that is whole, with all answers given since.
+
+        Where the taxonomy was changed, it stands in for the next one, or is useless.
+        """
+        # Here, as they take seconds: a server asks its first questions without (``kept.py``).
+        from ramify.learners.cache import Cache
+        from ramify.project.transfer.learned import load_kept
+
         problem = None
         for kept in store.models.candidates():
             try:
-                learner = load_kept(kept, features, labels, annotated)
+                learner = load_kept(store, kept, features, labels, annotated)
                 cache = Cache.load(kept.folder)
             except RamifyError as error:
                 problem = problem or damage_sentence(kept.version, str(error))
@@ -76,7 +84,7 @@ class Model:
         shown, rows = np.unique(items, return_inverse=True)
         return [float(p) for p in self.learner.guesses(self.cache, shown)[rows, concepts]]
 
-    def opinions(self, labels: Labels, items: Index) -> Floats:
+    def opinions(self, labels: Labels, items: Index) -> "Floats":
         """How probable each concept is now, given all that is known; NaN where the model cannot tell."""
         p = np.full((len(items), len(labels.taxonomy)), np.nan)
         there = items < self.upto

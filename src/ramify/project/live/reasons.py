@@ -7,6 +7,7 @@ from ramify.labels import IRRELEVANT, RELEVANT, WORDS, Contradiction, Source
 from ramify.project.live import shapes
 from ramify.project.live.shown import source_word
 from ramify.project.live.state import State
+from ramify.project.store.answers import Event
 from ramify.project.store.items import Contents
 
 
@@ -25,7 +26,7 @@ def reasons(state: State, item: int, concept: int) -> shapes.Why:
             at=event.at,
             settles=event.settles,
         )
-        for event in state.store.events_about(item, int(contents.id_of[concept]))
+        for event in _events(state, contents, item, concept)
     ]
     imported = said.values[(said.concepts == concept) & (said.sources == Source.IMPORTED)]
     listed += [shapes.ImportReason(value="yes" if value == RELEVANT else "no") for value in imported]
@@ -33,6 +34,12 @@ def reasons(state: State, item: int, concept: int) -> shapes.Why:
         listed.append(_deduction(contents, states, concept))
     listed += [shapes.ContradictionReason(said=statements(contents, torn)) for torn in contradictions]
     return shapes.Why(state=WORDS[int(states[concept])], source=source_word(source), reasons=listed)
+
+
+def _events(state: State, contents: Contents, item: int, concept: int) -> list[Event]:
+    """All events about an entry, oldest first; also about what was merged into the concept."""
+    about = [stable for stable, number in contents.counts_for.items() if number == concept]
+    return sorted((e for stable in about for e in state.store.events_about(item, stable)), key=lambda event: event.seq)
 
 
 def statements(contents: Contents, contradiction: Contradiction) -> list[shapes.Statement]:

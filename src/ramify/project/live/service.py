@@ -3,32 +3,41 @@
 What takes longer than milliseconds happens in threads (``background.py``), and training in a process of its own.
 """
 
+import math
 import os.path
 import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS, UNKNOWN
 from ramify.progress import Report
 from ramify.project.limits import LONGEST_PAGE, MODES, check_name
-from ramify.project.live import shapes, training
+from ramify.project.live import changing, shapes
 from ramify.project.live.auditing import Auditing, share_of
 from ramify.project.live.background import Background
-from ramify.project.live.judging import judge
+from ramify.project.live.gold import Gold
+from ramify.project.live.kept import kept_questions
+from ramify.project.live.model import Model
 from ramify.project.live.screens import REMEMBERED, Screens
+from ramify.project.live.settings import Serving, change, settings_of
 from ramify.project.live.shortlists import Questions, make_strategy
 from ramify.project.live.state import State
 from ramify.project.live.status import noted, status_of, taxonomy_of
 from ramify.project.live.tally import Tally, find_positives
 from ramify.project.live.views import Views
+from ramify.project.store.answers import Request
 from ramify.project.store.leases import Entry
 from ramify.project.store.store import Store
+
+if TYPE_CHECKING:
+    from ramify.project.live.exchange import Exchange
+    from ramify.project.live.occlusion import Occlusion
 
 REFUSED = 200  # times that others may be quicker, at other servers too, until somebody is told that there is nothing
 SECOND_OPINIONS = 50  # entries that wait for another annotator, looked at together
@@ -42,29 +51,39 @@ class Service:
         self,
         folder: str | Path,
         *,
-        strategy: str = "expected-gain",
-        overlap: int = 1,
+        strategy: str | None = None,
+        overlap: int | None = None,
         budget: int | None = None,
         lease_seconds: float = 600.0,
         train_every: int | None = None,
         audit: float | None = None,
+        gold: float | None = None,
         background: bool = True,
         engine: str | None = None,
         report: Report | None = None,
     ) -> None:
-        chosen = make_strategy(strategy)
+        """What is None is as the project keeps it: see ``settings``."""
         if engine is not None:
+            from ramify.engine import check
+
             check(engine)
         self.store = Store(folder)
+        self.serving = Serving.of(
+            self.store, strategy=strategy, overlap=overlap, gold=gold, budget=budget, train_every=train_every
+        )
+        kept = kept_questions(self.store, self.serving.strategy) if background and engine is None else None
+        if kept is None:
+            make_strategy(self.serving.strategy)  # one that nobody knows is told before anything else is done
         self.store.database.check_writable()  # at least that a question is out is written
-        self.leases = self.store.leases(overlap=overlap, seconds=lease_seconds)
-        self.budget, self.train_every = budget, train_every
+        self.leases = self.store.leases(overlap=self.serving.overlap, seconds=lease_seconds)
         self._modes: dict[tuple[str, str], str] = {}  # of each annotator, in each of their tabs
         self._spending = Lock()  # what the budget leaves is handed out once
         self._process: subprocess.Popen[bytes] | None = None
-        self.state = State(self.store)
-        self.questions = Questions(self.state, self.leases, chosen, engine, report)
+        self._train_started = 0.0
+        self.state = State(self.store, until_loaded=None if kept is None else Model(version=kept["model"]))
+        self.questions = Questions(self.state, self.leases, self.serving.strategy, engine, report, kept)
         self.auditing = Auditing(self.state, self.leases, share_of(self.state, audit), wait=background)
+        self.gold = Gold(self.state)
         self._worth_again_at = 0.0
         self.screens = Screens(self.state)
         self.views = Views(self.state, self.screens)
@@ -75,12 +94,28 @@ class Service:
             self.background.start()
 
     def take_up(self) -> None:
-        """Another process added items or split a concept: new questions, new counts, and a new model."""
-        self.questions.make(everything=False)
+        """Where items were added or the taxonomy was changed, here or elsewhere: new questions, counts, and a model."""
+        if not self.state.reload():
+            return
+        self._tally, self._counted = None, False
         self.auditing.forget()
         self.screens.positives.clear()
-        self._tally, self._counted = None, False
+        self.questions.make(everything=False)
         self.train()
+
+    @cached_property
+    def exchange(self) -> "Exchange":
+        """Files in and out; its readers and writers are loaded when they are needed, not before the first question."""
+        from ramify.project.live.exchange import Exchange
+
+        return Exchange(self.store.folder)
+
+    @cached_property
+    def occlusion(self) -> "Occlusion":
+        """Which words speak for a concept; loaded when it is asked."""
+        from ramify.project.live.occlusion import Occlusion
+
+        return Occlusion(self.state)
 
     def close(self) -> None:
         """Stop the threads and a training; everything is on disk already."""
@@ -105,6 +140,7 @@ class Service:
             raise RamifyError(f"the mode is {', '.join(MODES)}, not {mode!r}")
         if not isinstance(count, int) or count < 1:
             raise RamifyError(f"ask for at least 1 question, not {count!r}")
+        count = min(count, len(self.state.labels) * len(self.store.taxonomy))  # there are no more
         held, skipped = self.leases.own(annotator, tab)
         if self._modes.setdefault((annotator, tab), mode) != mode:  # screens of another mode are given back
             self._modes[annotator, tab] = mode
@@ -112,37 +148,47 @@ class Service:
             held = []
         screens = self.screens.held(held, mode, count)
         refused = 0
-        with nullcontext() if self.budget is None else self._spending:
+        with nullcontext() if self.serving.budget is None else self._spending:
+            screens += self._gold_screens(annotator, mode, skipped, count - len(screens), tab)
             while len(screens) < count and refused < REFUSED:
-                offers = self._affordable(annotator, mode, skipped, count - len(screens))
+                left = self._left()
+                offers = self._offers(annotator, mode, skipped, count - len(screens)) if left > 0 else []
                 if not offers:
                     break
-                granted = self._lease(annotator, mode, offers, tab)
-                until = time.time() + self.leases.seconds
-                screens += [self.screens.screen(mode, entries, until) for entries in granted]
+                granted = self._lease(annotator, mode, _cut(offers, left), tab)
+                screens += granted
                 refused += not granted
         return screens
 
-    def _affordable(self, annotator: str, mode: str, skipped: set[Entry], count: int) -> list[list[Entry]]:
-        """Screens that the budget allows, the last one cut to what is left of it; what is out counts as answered."""
-        if self.budget is None:
-            return self._offers(annotator, mode, skipped, count)
-        left = self.budget - self.store.count_answers() - self.leases.out()
-        kept: list[list[Entry]] = []
-        for entries in self._offers(annotator, mode, skipped, count) if left > 0 else []:
-            kept.append(entries[: max(0, left)])
-            left -= len(entries)
-        return [entries for entries in kept if entries]
+    def _gold_screens(
+        self, annotator: str, mode: str, skipped: set[Entry], count: int, tab: str
+    ) -> list[shapes.Screen]:
+        """Of so many screens those that are to be gold questions, as far as there are any."""
+        if not self.serving.gold:
+            return []
+        due = sum(self.gold.due(self.serving.gold) for _ in range(count))
+        if not due:
+            return []
+        known = self.screens.group(self.gold.entries(annotator, skipped), mode)[:due]
+        known = [sorted(entries) for entries in known]  # a random order would give them away
+        return self._lease(annotator, mode, _cut(known, self._left()), tab, gold=True)
 
-    def _lease(self, annotator: str, mode: str, offers: list[list[Entry]], tab: str) -> list[list[Entry]]:
+    def _left(self) -> float:
+        """How many more entries the budget allows to ask; what is out counts as answered."""
+        budget = self.serving.budget
+        return math.inf if budget is None else budget - self.store.count_answers() - self.leases.out()
+
+    def _lease(
+        self, annotator: str, mode: str, offers: list[list[Entry]], tab: str, *, gold: bool = False
+    ) -> list[shapes.Screen]:
         """What of some screens the annotator gets: a group wholly or not at all, of a grid what is free."""
-        if mode != "grid":
-            granted = self.leases.lease(annotator, offers, tab=tab)
-            return [entries for entries, free in zip(offers, granted, strict=True) if free]
-        flat = [entry for entries in offers for entry in entries]
-        free = dict(zip(flat, self.leases.lease(annotator, [[entry] for entry in flat], tab=tab), strict=True))
-        kept = [[entry for entry in entries if free[entry]] for entries in offers]
-        return [entries for entries in kept if entries]
+        screens = offers if mode != "grid" else [[entry] for entries in offers for entry in entries]
+        granted = self.leases.lease(annotator, screens, tab=tab, gold=gold)
+        free = {entry for entries, given in zip(screens, granted, strict=True) if given for entry in entries}
+        until = time.time() + self.leases.seconds
+        there = self.store.number_of  # the taxonomy may have been changed meanwhile
+        kept = [[entry for entry in entries if entry in free and entry[1] in there] for entries in offers]
+        return [self.screens.screen(mode, entries, until) for entries in kept if entries]
 
     def _offers(self, annotator: str, mode: str, skipped: set[Entry], count: int) -> list[list[Entry]]:
         """Up to so many screens of entries, as items and stable concept ids."""
@@ -178,19 +224,27 @@ class Service:
 
     # -- answering -----------------------------------------------------------------------------------------------------
 
-    def answer(self, key: str, annotator: str, answers: Sequence[tuple[int, int, str]], **about: Any) -> shapes.Saved:
+    def answer(
+        self,
+        key: str,
+        annotator: str,
+        answers: Sequence[tuple[int, int, str]],
+        *,
+        settles: bool = False,
+        **about: Any,
+    ) -> shapes.Saved:
         """Keep answers (item, stable concept id, yes, no or skip) on disk, deduce, and let the model learn.
 
-        ``about`` them: ``settles``, ``seconds``, ``flag`` and ``note``, as ``Answers.record`` has it. The same key
-        again changes nothing.
+        ``about`` them: ``seconds``, ``flag`` and ``note``, as ``Answers.record`` has it. The same key again changes
+        nothing.
         """
         annotator = check_name(annotator)
         for item, concept, answer in answers:
             self._check_answer(item, concept, answer)
         if not answers or not key:
             raise RamifyError("an answer needs a key of its own and at least one entry")
-        request = (key, annotator, answers)
-        ((events, new),) = self.store.record_all([request], model=self.state.model.version, **about)
+        request = Request(key, annotator, answers, self.state.model.version, settles)
+        ((events, new),) = self.store.record_all([request], **about)
         if new:
             self.state.note_own(event.seq for event in events)
         deduced = self._apply([(item, concept) for item, concept, _ in answers]) if new else 0
@@ -213,7 +267,10 @@ class Service:
             self.state.note_own(event.seq for event in events)
             self._apply(entries)
             again = [entry for entry in entries if self._is_open(entry)]
-            if again and all(self.leases.lease(annotator, [[entry] for entry in again], tab=tab)):
+            known = set() if again or not self.serving.gold else set(self.gold.entries(annotator, set()))
+            again = again or [entry for entry in entries if entry in known]
+            lease = [[entry] for entry in again]
+            if again and all(self.leases.lease(annotator, lease, tab=tab, gold=bool(known))):
                 mode = "grid" if len({item for item, _ in again}) > 1 else "group"
                 screen = self.screens.screen(mode, again, time.time() + self.leases.seconds)
         said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
@@ -245,23 +302,23 @@ class Service:
         if not isinstance(item, int) or not 0 <= item < count:
             raise RamifyError(f"there is no item {item!r}: items are numbered 0 to {count - 1}")
         if concept not in self.store.number_of:
-            raise RamifyError(f"there is no concept {concept!r}: see the taxonomy for their ids")
+            raise self.store.no_concept(concept)
         if answer not in ANSWERS:
             raise RamifyError(f"an answer is {', '.join(ANSWERS)}, not {answer!r}")
 
     def _is_open(self, entry: Entry) -> bool:
         """Whether it is a question: not a coarse label that was called wrong, which nobody is asked about again."""
         item, concept = entry
-        number = self.store.number_of[concept]
-        return int(self.state.labels.states(item, number)[0, 0]) == UNKNOWN
+        number = self.store.number_of.get(concept)
+        return number is not None and int(self.state.labels.states(item, number)[0, 0]) == UNKNOWN
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
-    def history(self, annotator: str, limit: int = 10) -> list[shapes.PastAnswer]:
-        """The annotator's last answers, newest first."""
+    def history(self, annotator: str, limit: int = 10, before: int | None = None) -> list[shapes.PastAnswer]:
+        """The annotator's last answers, or those before one of them (its ``seq``), newest first."""
         if not 1 <= limit <= LONGEST_PAGE:
             raise RamifyError(f"ask for 1 to {LONGEST_PAGE} answers at a time, not {limit}")
-        return self.views.history(check_name(annotator), limit)
+        return self.views.history(check_name(annotator), limit, before)
 
     def status(self) -> shapes.Status:
         """How far the project is."""
@@ -269,7 +326,14 @@ class Service:
         if self.state.model.problem is not None:
             problems.append(shapes.Problem(what=self.state.model.problem, at=time.time()))
         version = self.state.model.version
-        return status_of(self.store, self.tally(), budget=self.budget, version=version, problems=problems)
+        status = status_of(self.store, self.tally(), budget=self.serving.budget, version=version, problems=problems)
+        has_begun = status.training is not None and status.training.since >= self._train_started
+        if self._training_here() and not has_begun:  # its process is just beginning
+            status.training = shapes.TrainingFacts.beginning(self._train_started)
+        return status
+
+    def _training_here(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def quality(self) -> shapes.Quality | None:
         """How good the labels are by the audit, as it was estimated last; None before there was anything to tell by."""
@@ -277,6 +341,8 @@ class Service:
 
     def judge(self) -> shapes.Quality | None:
         """Estimate how good the labels are now, and note it."""
+        from ramify.project.live.judging import judge
+
         now = self.state.snapshot()
         model = now.model
         if model.learner is None or model.learner.taxonomy_ != now.labels.taxonomy:
@@ -304,6 +370,12 @@ class Service:
         """The state of one entry, and the reasons for it."""
         return self.views.why(item, concept)
 
+    def words(self, item: int, concepts: Sequence[int]) -> shapes.Words:
+        """Which words of an item's text speak for some concepts (stable ids)."""
+        for concept in concepts:
+            self._check_answer(item, concept, "skip")
+        return self.occlusion.words(item, concepts)
+
     def review(self) -> shapes.Review:
         """What somebody should look at."""
         return self.views.review(self.tally())
@@ -322,7 +394,11 @@ class Service:
 
     def tally(self) -> Tally:
         """The newest counts; they are renewed in the background."""
-        return self._tally or self.count()
+        counts = self._tally
+        if counts is not None and len(counts.yes) != len(self.store.taxonomy):  # somebody is taking up another one
+            self._counted = False
+            counts = None
+        return counts or self.count()
 
     def count(self) -> Tally:
         """Count everything again, if anything changed."""
@@ -334,16 +410,74 @@ class Service:
                 find_positives(labels, REMEMBERED, self.screens.remember)
         return self._tally
 
+    # -- what whoever serves it may do ---------------------------------------------------------------------------------
+
+    def people(self) -> list[shapes.Person]:
+        """Who answered how much, how quickly, and when last."""
+        return self.views.people()
+
+    def settings(self) -> shapes.Settings:
+        """What holds now, and what there is to choose from."""
+        return settings_of(self)
+
+    def change_settings(self, new: shapes.NewSettings) -> shapes.Settings:
+        """Let other settings hold from now on."""
+        change(self, new)
+        return self.settings()
+
+    def export(self, what: shapes.Exported, kind: shapes.Format, *, safe: bool = False) -> Path:
+        """Write labels, answers or predictions to a table, in a folder of its own that the caller removes."""
+        return self.exchange.export(what, kind, safe=safe)
+
+    def take_in(self, what: shapes.Imported, name: str, content: bytes) -> shapes.TakenIn:
+        """Add the items, or record the answers, of a table: all or nothing."""
+        said = self.exchange.take_in(what, name, content)
+        self.take_up()
+        self.catch_up()
+        return shapes.TakenIn(said=said)
+
+    def change_taxonomy(self, wanted: changing.TaxonomyChange) -> changing.TaxonomyOutlook:
+        """Change the taxonomy, or only tell what would become of labels; what is asked follows at once."""
+        told = changing.change_taxonomy(self.store.folder, wanted)
+        self.take_up()
+        return told
+
+    def undo_taxonomy(self, wanted: changing.TaxonomyUndo) -> changing.TaxonomyOutlook:
+        """Take back the last change of the taxonomy, or only tell what this would do."""
+        told = changing.undo_taxonomy(self.store.folder, wanted)
+        self.take_up()
+        return told
+
+    def last_change(self) -> changing.LastChange:
+        """The last change of the taxonomy that stands."""
+        change, said = self.store.changes.last() or (None, None)
+        return changing.LastChange(change=change, said=said)
+
     # -- training ------------------------------------------------------------------------------------------------------
 
     def train(self) -> shapes.TrainingStart:
         """Begin to train a new model in another process; the old one serves until the new one is there."""
+        from ramify.project.live import training
+
         running = self.store.training()
         with self.state.lock:
-            starting = self._process is not None and self._process.poll() is None
-            if starting or (running is not None and running["running"]):
+            if self._training_here() or (running is not None and running["running"]):
                 return shapes.TrainingStart(started=False, reason="a model is being trained already")
             if self.state.features is None:
                 return shapes.TrainingStart(started=False, reason="there are no features to learn from")
+            self._train_started = time.time()
             self._process = training.start(self.store.folder)
         return shapes.TrainingStart(started=True, reason=None)
+
+
+def _cut(offers: list[list[Entry]], left: float) -> list[list[Entry]]:
+    """Screens with so many entries at most, the last one cut to what is left.
+
+    >>> _cut([[(0, 1), (0, 2)], [(1, 1), (1, 2)], [(2, 1)]], 3)
+    [[(0, 1), (0, 2)], [(1, 1)]]
+    """
+    kept = []
+    for entries in offers:
+        kept.append([entry for place, entry in enumerate(entries) if place < left])
+        left -= len(entries)
+    return [entries for entries in kept if entries]

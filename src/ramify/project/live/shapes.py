@@ -5,7 +5,15 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ramify.labels.words import Answer, State
-from ramify.project.limits import LONGEST_NAME, LONGEST_NOTE, LONGEST_SCREEN, MOST_ANSWERS, MOST_QUESTIONS, NAME
+from ramify.project.limits import (
+    LONGEST_GUIDELINES,
+    LONGEST_NAME,
+    LONGEST_NOTE,
+    LONGEST_SCREEN,
+    MOST_ANSWERS,
+    MOST_QUESTIONS,
+    NAME,
+)
 
 ItemNumber = Annotated[int, Field(ge=0, lt=2**53, description="The number of an item, from 0 on.")]
 ConceptId = Annotated[int, Field(ge=0, lt=2**53, description="The stable id of a concept: see /api/taxonomy.")]
@@ -26,10 +34,18 @@ Tab = Annotated[
 ]
 Mode = Literal["group", "single", "grid"]
 FlagWord = Literal["cannot tell", "broken"]
-Sort = Literal["likely", "unlikely", "unsure", "contradicted"]
+Sort = Literal["likely", "unlikely", "unsure"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-WantedState = Literal["yes", "no", "unknown", "disputed"]
+WantedState = Literal["yes", "no", "unknown", "disputed", "doubted"]
 Source = Literal["unknown", "imported", "annotated", "deduced"]
+Exported = Literal["labels", "known", "answers", "predictions"]
+Imported = Literal["items", "answers"]
+Format = Literal["csv", "jsonl", "parquet"]
+FileName = Annotated[
+    str,
+    StringConstraints(max_length=200, pattern=r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]*$"),
+    Field(description="The name of the file; its ending says what it is.", examples=["pets.csv"]),
+]
 Rule = Literal["parent-irrelevant", "child-relevant", "no-child", "last-child"]
 
 
@@ -97,6 +113,24 @@ class Undo(Request):
 
 class Train(Request):
     """Asks for a training; there is nothing to say about it."""
+
+
+class NewSettings(Request):
+    """What holds from now on: all of it, as it was or changed."""
+
+    strategy: str = Field(max_length=200, description="Who chooses the questions.")
+    audit: float = Field(ge=0, le=1, description="The share of questions that are drawn at random.")
+    gold: float = Field(ge=0, le=1, description="The share of questions whose answer is known: gold questions.")
+    overlap: int = Field(ge=1, le=100, description="How many annotators answer each question.")
+    budget: int | None = Field(ge=1, lt=2**53, description="After how many answers nothing is asked any more.")
+    train_every: int | None = Field(
+        ge=1, lt=2**53, description="After how many answers the model is trained again; null: as its learner needs it."
+    )
+    learner: str = Field(max_length=200, description="Who learns, from the next training on.")
+    guidelines: str = Field(
+        max_length=LONGEST_GUIDELINES,
+        description="For those who answer, in Markdown; the first heading is the title of the page.",
+    )
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------
@@ -207,6 +241,7 @@ class Concept(NamedConcept):
     parent: int | None
     exhaustive: bool
     fine: bool
+    aliases: list[str]
 
 
 class Entry(Shape):
@@ -295,6 +330,29 @@ class Why(Shape):
     reasons: list[Reason]
 
 
+class Piece(Shape):
+    """A part of a text."""
+
+    text: str
+    word: int | None = Field(description="Which of the words it is; null between words, and where it was not tried.")
+
+
+class Spoken(Shape):
+    """What the model says of a concept."""
+
+    concept: int
+    probability: float
+    without: list[float] = Field(description="What it would say without each of the words, wherever these stand.")
+
+
+class Words(Shape):
+    """Which words of a text speak for concepts."""
+
+    pieces: list[Piece] = Field(description="The text; together they are all of it.")
+    concepts: list[Spoken]
+    note: str | None = Field(description="Why nothing can be told, or what was left out.")
+
+
 # -- how far it is -----------------------------------------------------------------------------------------------------
 
 
@@ -314,6 +372,7 @@ class ModelFacts(Shape):
     at: float
     estimate: dict[str, float]
     names: str | None = Field(description="How the names of concepts were read, or why they were not.")
+    due: str | None = Field(description="Why a new one should be trained, where the taxonomy was changed since.")
 
 
 class TrainingFacts(Shape):
@@ -326,6 +385,11 @@ class TrainingFacts(Shape):
     share: float | None = Field(ge=0, le=1, description="How much of that is done.")
     left: float | None = Field(description="The seconds that it will still take, by its pace so far.")
 
+    @classmethod
+    def beginning(cls, at: float) -> "TrainingFacts":
+        """One of which nothing is known yet but that it runs."""
+        return cls(running=True, since=at, error=None, doing=None, share=None, left=None)
+
 
 class AnnotatorCount(Shape):
     """What one annotator did."""
@@ -336,6 +400,16 @@ class AnnotatorCount(Shape):
     skip: int
     undone: int
     agreement: float | None = Field(description="How often others said the same of the same entries.")
+    gold: int = Field(description="Gold questions, whose answer is known, that they answered.")
+    right: int = Field(description="How many of these they answered right.")
+
+
+class Person(AnnotatorCount):
+    """What one annotator did, and how quickly."""
+
+    screens: int = Field(description="Screens whose time is known.")
+    seconds: float | None = Field(description="How long one took, the median.")
+    last: float = Field(description="When the last answer came, in seconds since 1970.")
 
 
 class Problem(Shape):
@@ -425,6 +499,27 @@ class TrainingStart(Shape):
 
     started: bool
     reason: str | None
+
+
+class TakenIn(Shape):
+    """What became of a table that was sent."""
+
+    said: list[str] = Field(description="Sentences.")
+
+
+class Settings(Shape):
+    """What holds now, and what there is to choose from."""
+
+    strategy: str
+    strategies: list[str]
+    audit: float
+    gold: float
+    overlap: int
+    budget: int | None
+    train_every: int | None
+    learner: str
+    learners: list[str]
+    guidelines: str
 
 
 class Project(Shape):

@@ -1,33 +1,38 @@
 """The shortlist of a project: made by its strategy, and made again while people take questions from it."""
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 
 from ramify.noise import sample
 from ramify.progress import Report
 from ramify.project.limits import MODES
+from ramify.project.live.kept import KeptList, keep
 from ramify.project.live.state import Snapshot, State
 from ramify.project.store.leases import Entry, Leases
-from ramify.strategies import Pool, RandomItems, Shortlist, Strategy, strategy_class
 from ramify.taxonomy import Index
+
+if TYPE_CHECKING:  # strategies take seconds to load: the first questions are asked without (``kept.py``)
+    from ramify.strategies import Shortlist, Strategy
 
 SAMPLE = 8192  # items from which the first list is made
 ROWS = 2048  # items that are looked at together: others wait for the labels meanwhile
+KEPT = 1024  # entries for a server that is started later: screens for some people for some seconds
 LENGTH = 512  # questions in a list, or groups of each parent: what one question costs grows with it
 TRIES = 100  # screens passed over because the annotator skipped them, before another list is looked for
 
 Rest: TypeAlias = Callable[[float], None]
 
 
-def make_strategy(name: str) -> Strategy:
+def make_strategy(name: str) -> "Strategy":
     """A strategy for people who wait: of each parent it considers fewer groups.
 
     >>> make_strategy("expected-gain").considered
     512
     """
+    from ramify.strategies import strategy_class
+
     strategy = strategy_class(name)()
     if "considered" in strategy.get_params():
         strategy.set_params(considered=LENGTH)
@@ -44,26 +49,38 @@ class Questions:
         self,
         state: State,
         leases: Leases,
-        strategy: Strategy,
+        strategy: str,
         engine: str | None = None,
         report: Report | None = None,
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
+        """With questions that were ``kept`` none are chosen now: somebody will call ``make``."""
         self.state, self.leases, self.strategy = state, leases, strategy
         self.engine, self.report = engine, report
         self._seed = 0
-        self.make(everything=engine is not None)
+        if kept is None:
+            self.make(everything=engine is not None)
+        else:
+            items, ids = np.array(kept["entries"], np.intp).T
+            self._of = state.store.contents
+            concepts = self._of.numbers(ids)
+            self.shortlist: Shortlist | KeptList = KeptList(state.labels, items, concepts)
+            self.complete, self._changes = False, state.changes
 
     def make(self, *, everything: bool, rest: Rest = lambda seconds: None) -> None:
         """A new list, from a sample, which is quick, or from all items; what is out with somebody is not on it.
 
         ``rest`` is called now and then, with the seconds that it worked since: answers come first.
         """
+        from ramify.strategies import Pool
+
+        self.state.load_model_once()
         taken = self.leases.taken()
         now = self.state.snapshot()
         with self.state.lock:
             self._seed += 1
             changes = self.state.changes
-            strategy = clone(self._strategy(now)).set_params(random_state=self._seed)  # other threads make lists too
+            strategy = self._strategy(now).set_params(random_state=self._seed)
         size = len(now.labels) if now.model.learner is None else now.model.upto
         everything = everything or size <= SAMPLE
         items = np.arange(size) if everything else np.sort(sample(self._seed, size, SAMPLE))
@@ -81,14 +98,20 @@ class Questions:
             report=self.report,
         )
         shortlist = strategy.shortlist(now.model.learner, pool, LENGTH)
+        first = shortlist.first(KEPT)
         with self.state.lock:
-            if now.contents is self.state.store.contents:  # else another process added or split: a new one is coming
-                self.shortlist: Shortlist = shortlist
+            if now.contents is self.state.store.contents:  # else another process added or changed: a new one is coming
+                self.shortlist, self._of = shortlist, now.contents
                 self.complete, self._changes = everything, changes
+        if now.model.learner is not None:
+            keep(self.state.store, now.contents, self.strategy, now.model.version, first)
 
-    def _strategy(self, now: Snapshot) -> Strategy:
+    def _strategy(self, now: Snapshot) -> "Strategy":
         """The project's own, or random items while there is no model that it could ask with."""
-        return RandomItems() if self.strategy.needs_learner and now.model.learner is None else self.strategy
+        from ramify.strategies import RandomItems
+
+        own, learner = make_strategy(self.strategy), now.model.learner
+        return RandomItems() if own.needs_learner and (learner is None or learner.stands_in) else own
 
     def outdated(self) -> bool:
         """Whether answers were given since the list was made: there may be new questions, below what was asked."""
@@ -105,7 +128,8 @@ class Questions:
                     entries = self._next(mode)
                     if entries is None:
                         break
-                    entries = [entry for entry in entries if entry not in skipped]
+                    there = self.state.store.number_of  # the list may be older than the taxonomy
+                    entries = [entry for entry in entries if entry not in skipped and entry[1] in there]
                     if entries:
                         return entries
                 if self.complete:
@@ -115,7 +139,7 @@ class Questions:
         return None
 
     def _next(self, mode: str) -> list[Entry] | None:
-        id_of = self.state.store.id_of
+        id_of = self._of.id_of
         if mode == "group":
             group = self.shortlist.take_group()
             return None if group is None else [(group[0], int(id_of[concept])) for concept in group[1]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from ramify.labels import UNKNOWN, Labels
 from ramify.labels.guarded import GuardedLabels
-from ramify.learners.warm import answered_items
 from ramify.project.live.model import Model
-from ramify.project.store.consensus import apply_answers
 from ramify.project.store.items import Contents
 from ramify.project.store.store import Store
 from ramify.taxonomy import Index
@@ -20,7 +18,7 @@ from ramify.taxonomy import Index
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Parts that belong together, whatever other processes add or split meanwhile."""
+    """Parts that belong together, whatever other processes add or change meanwhile."""
 
     contents: Contents
     labels: Labels
@@ -31,32 +29,38 @@ class Snapshot:
 class State:
     """Taxonomy, items, labels and model of a project; labels are read under the lock, one block at a time."""
 
-    def __init__(self, store: Store) -> None:
-        self.store, self.lock = store, RLock()
+    def __init__(self, store: Store, *, until_loaded: Model | None = None) -> None:
+        """``until_loaded`` stands for the model until ``load_model_once``; without it, it is loaded at once."""
+        self.store, self.lock, self._loading = store, RLock(), Lock()
         self.changes = 0
         """How often answers have changed the labels."""
-        self.load()
+        self.load(until_loaded)
 
-    def load(self) -> None:
+    def load(self, until_loaded: Model | None = None) -> None:
         """Everything from disk."""
         with self.lock:
             self._seen, self._own = self.store.last_event(), set[int]()  # before the labels: nothing is missed between
-            self.features = self.store.features()
-            self.imported = self.store.imported()
-            self.labels = GuardedLabels(self.store.labels(), self.lock)
-            self.model = self.load_model()
-            learner = self.model.learner
-            learned = None if learner is None else learner.learned_items()
-            # To look for them goes through all labels; most models remember them.
-            self._answered = set((answered_items(self.labels) if learned is None else learned).tolist())
+            while True:
+                self._contents = self.store.contents
+                self.features = self.store.features()
+                self.claims, labels = self.store.consensus.claims_and_known()
+                if self.store.contents is self._contents:
+                    break
+            self.labels = GuardedLabels(labels, self.lock)
+            self.loaded, self._answered = False, set[int]()
+            if until_loaded is None:
+                self._take_first(self.load_model())
+            else:
+                self.model = until_loaded
 
     def reload(self) -> bool:
-        """Take up what another process added or split; says whether there was anything."""
+        """Take up what another process added or changed; says whether there was anything."""
         with self.lock:
-            changed = self.store.refresh()
-            if changed:
-                self.load()
-            return changed
+            self.store.refresh()
+            if self.store.contents is self._contents:  # whoever reads a file that was replaced refreshes it as well
+                return False
+            self.load()
+            return True
 
     def note_own(self, seqs: Iterable[int]) -> None:
         """These events are applied by who wrote them, in this process."""
@@ -80,10 +84,26 @@ class State:
         """The newest model on disk."""
         return Model.load(self.store, self.features, self.labels, self.store.answered_items())
 
+    def load_model_once(self) -> None:
+        """Load the model, where another stands for it; who comes while it is loaded waits for it."""
+        with self._loading:
+            if not self.loaded:
+                self._take_first(self.load_model())
+
+    def _take_first(self, model: Model) -> None:
+        learned = None if model.learner is None else model.learner.learned_items()
+        if learned is None:  # to look for them goes through all labels; most models remember them
+            from ramify.learners.warm import answered_items
+
+            learned = answered_items(self.labels)
+        with self.lock:
+            self._answered.update(learned.tolist())
+            self.model, self.loaded = model, True
+
     def snapshot(self) -> Snapshot:
         """Contents, labels, features and model of one moment."""
         with self.lock:
-            return Snapshot(self.store.contents, self.labels, self.features, self.model)
+            return Snapshot(self._contents, self.labels, self.features, self.model)
 
     def answered(self) -> Index:
         """The items of which anything fine is known."""
@@ -93,16 +113,20 @@ class State:
     def outdated(self) -> bool:
         """Whether there are features to learn from that the model has not seen, or other concepts than it knows."""
         with self.lock:
-            return self.features is not None and (self.model.learner is None or self.model.upto < len(self.features))
+            learner = self.model.learner
+            if self.features is None:
+                return False
+            return learner is None or learner.stands_in or self.model.upto < len(self.features)
 
     def apply(self, entries: Sequence[tuple[int, int]]) -> "Change":
         """Bring the labels of some entries (items and stable concept ids) in line with the answers on disk."""
         items, ids = np.array(entries, np.intp).T
-        values = self.store.values(items, ids)
-        with self.lock:  # labels and numbers of concepts change together
-            concepts = np.array([self.store.number_of[concept] for concept in ids.tolist()], np.intp)
+        with self.lock:  # labels and numbers of concepts change together; what was said last is applied last
+            agreement = self.store.consensus.about(items)
             before = self._count_unknown(items)
-            apply_answers(self.labels, self.imported, items, concepts, values)
+            items, concepts, values = self.store.consensus.look_again(
+                self._contents, self.labels, self.claims, agreement, items, ids
+            )
             settled = before - self._count_unknown(items)
             taxonomy = self.labels.taxonomy
             parents = taxonomy.parents[concepts]

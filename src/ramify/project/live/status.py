@@ -1,9 +1,12 @@
 """Status: how far a project is, from what lies on disk. Nothing here loads a model, nor what a model is made of."""
 
+import json
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,9 +14,12 @@ from ramify.project.live import shapes
 from ramify.project.live.shown import concept_of
 from ramify.project.live.tally import Tally
 from ramify.project.store.items import Contents
+from ramify.project.store.models import KeptModel
 from ramify.project.store.store import Store
 from ramify.quality import FEWEST
+from ramify.taxonomy import Taxonomy
 
+LISTED = 3  # concepts named in a sentence
 PACED = 100  # screens that say how quick people are
 
 NOTED = "quality"  # the setting that keeps what was estimated last
@@ -50,7 +56,7 @@ def status_of(
             )
             for n in taxonomy.preorder.tolist()
         ],
-        model=None if facts is None else _model(facts, version),
+        model=None if facts is None else _model(facts, version, training_due(store)),
         training=None if training is None else _training(training),
         curve=curve,
         next_100=next_100(curve),
@@ -101,7 +107,40 @@ def noted(store: Store) -> shapes.Quality | None:
     return None if kept is None else shapes.Quality(**kept)
 
 
-def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:
+_due: WeakKeyDictionary[Store, tuple[tuple[int, int], str | None]] = WeakKeyDictionary()  # of a model and a revision
+
+
+def training_due(store: Store) -> str | None:
+    """Why a new model should be trained, where the taxonomy was changed since the newest one was.
+
+    It is asked by every status, and remembered: to look through large taxonomies takes seconds.
+    """
+    newest, contents = store.models.newest(), store.contents
+    if newest is None:
+        return None
+    about = newest.version, contents.revision
+    if store not in _due or _due[store][0] != about:
+        _due[store] = about, _why_due(store, newest, contents)
+    return _due[store][1]
+
+
+def _why_due(store: Store, newest: KeptModel, contents: Contents) -> str | None:
+    with suppress(OSError, ValueError, LookupError, TypeError):  # damage is told by whoever loads it
+        before = Taxonomy(json.loads((newest.folder / "learner" / "learner.json").read_text("utf-8"))["taxonomy"])
+        known = store.changes.ids_of(before)
+        if known is None:
+            return "it knows other concepts than the project: train a new model"
+        there = set(known)
+        new = [n for n in contents.taxonomy.preorder.tolist() if int(contents.id_of[n]) not in there]
+        if not new and before.form == contents.taxonomy.form:
+            return None
+        listed = ", ".join(repr(contents.taxonomy.path(n)) for n in new[:LISTED]) + ", ..." * (len(new) > LISTED)
+        strange = f", {len(new)} of its concepts are new to the model ({listed})" if new else ""
+        return f"the taxonomy was changed since{strange}: train a new model"
+    return None
+
+
+def _model(facts: dict[str, Any], version: int | None, due: str | None) -> shapes.ModelFacts:
     estimate = facts["estimate"] or {}
     return shapes.ModelFacts(
         version=version or facts["version"],
@@ -109,6 +148,7 @@ def _model(facts: dict[str, Any], version: int | None) -> shapes.ModelFacts:
         at=facts["at"],
         estimate=estimate,
         names=facts["note"],
+        due=due,
     )
 
 
@@ -125,6 +165,7 @@ def taxonomy_of(contents: Contents) -> list[shapes.Concept]:
             **concept_of(contents, n).model_dump(),
             parent=int(id_of[taxonomy.parents[n]]) if taxonomy.parents[n] >= 0 else None,
             exhaustive=bool(taxonomy.exhaustive[n]),
+            aliases=list(taxonomy.concepts[n].aliases),
             fine=n < len(taxonomy.leaves),
         )
         for n in taxonomy.preorder.tolist()

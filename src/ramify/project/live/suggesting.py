@@ -14,7 +14,7 @@ def suggest(service: Service, annotator: str, count: int, *, single: bool = Fals
     """
     if single:
         screens = service.next(annotator, mode="single", count=count)
-        rows = [(s.item.id, entry.path, None, annotator, _content(s)) for s in screens for entry in s.entries]
+        rows = [(s.item.id, entry.path, None, annotator, s.model, _content(s)) for s in screens for entry in s.entries]
         return _columns(ANSWER_COLUMNS, rows)
     screens = service.next(annotator, mode="group", count=count)
     taxonomy, number_of = service.store.taxonomy, service.store.number_of
@@ -23,7 +23,7 @@ def suggest(service: Service, annotator: str, count: int, *, single: bool = Fals
         for screen in screens
     ]
     groups = [
-        (screen.item.id, " > ".join(screen.path), choices, None, annotator, _content(screen))
+        (screen.item.id, " > ".join(screen.path), choices, None, annotator, screen.model, _content(screen))
         for screen, choices in zip(screens, names, strict=True)
     ]
     return _columns(CHOICE_COLUMNS, groups)

@@ -25,6 +25,7 @@ from ramify.project.transfer.measuring import opinions_of
 from ramify.project.transfer.names import TEMPLATES, ReadNames, read_names
 
 LOWEST_PRIORITY = 19
+LEARNER = "refine"  # who learns where nobody says it
 
 
 def choose_learner(store: Store, name: str, parameters: dict[str, Any]) -> None:
@@ -49,7 +50,7 @@ def train(
     succeeded; without a learner, parameters are added to those that hold already.
     """
     filled = None if templates is None else [check_template(template) for template in templates]
-    name = learner or store.setting("learner", "refine")
+    name = learner or store.setting("learner", LEARNER)
     settings = {**({} if learner else store.setting("parameters", {})), **(parameters or {})}
     with store.trainings.begin() as note, one_thread():
         try:

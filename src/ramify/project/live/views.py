@@ -1,6 +1,7 @@
 """Views: what is shown of a project besides questions."""
 
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,13 @@ class Views:
     def __init__(self, state: State, screens: Screens) -> None:
         self.state, self.screens, self.finding = state, screens, Finding(state)
 
-    def history(self, annotator: str, limit: int) -> list[shapes.PastAnswer]:
-        """The annotator's last answers, newest first."""
+    def history(self, annotator: str, limit: int, before: int | None) -> list[shapes.PastAnswer]:
+        """The annotator's last answers, or those before one of them, newest first."""
         store = self.state.store
-        events = [e for e in store.events(annotator=annotator, last=4 * limit + 50) if e.concept in store.number_of]
-        undone = {event.undoes for event in events}
-        events = [event for event in reversed(events) if event.answer != "undo"][:limit]
-        items = self.screens.items([event.item for event in events])
+        past = [
+            (e, undone) for e, undone in store.answers.past(annotator, limit, before) if e.concept in store.number_of
+        ]
+        items = self.screens.items([event.item for event, _ in past])
         return [
             shapes.PastAnswer(
                 seq=event.seq,
@@ -39,9 +40,27 @@ class Views:
                 path=store.taxonomy.path(store.number_of[event.concept]),
                 answer=event.answer,  # type: ignore[arg-type]  # the database lets no other word in
                 at=event.at,
-                undone=event.seq in undone,
+                undone=undone,
             )
-            for event in events
+            for event, undone in past
+        ]
+
+    def people(self) -> list[shapes.Person]:
+        """Who answered how much, how quickly, and when last."""
+        answers = self.state.store.answers
+        seconds: dict[str, list[float]] = {}
+        for name, took in answers.screens():
+            seconds.setdefault(name, []).append(took)
+        last = answers.last_seen()
+        return [
+            shapes.Person(
+                **counts,
+                screens=len(seconds.get(counts["name"], ())),
+                seconds=median(seconds[counts["name"]]) if counts["name"] in seconds else None,
+                last=last[counts["name"]],
+            )
+            for counts in self.state.store.annotators()
+            if counts["name"] in last  # somebody else may have begun just now
         ]
 
     def predictions(self, item: int) -> shapes.KnownItem:

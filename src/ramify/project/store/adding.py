@@ -1,4 +1,4 @@
-"""Adding items and splitting concepts, all or nothing."""
+"""Adding items, and other features for them, all or nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
@@ -15,12 +15,12 @@ from ramify.errors import RamifyError
 from ramify.files import disk_troubles, let_go, new_array, whole_file
 from ramify.labels import Labels, Source
 from ramify.project.store.database import chunks, quickly
-from ramify.project.store.items import Items, name_concepts, put, put_setting, sound
+from ramify.project.store.items import Items, put, put_setting, sound
 from ramify.project.store.models import LAST, OUTGROWN
 from ramify.project.store.revisions import OutdatedError, measure, name_files, new_number, next_contents
 from ramify.project.store.schema import items as table
 from ramify.project.store.troubles import intact
-from ramify.taxonomy import ConceptRef, Index
+from ramify.taxonomy import Index
 
 BLOCK = 1 << 22  # numbers copied or compared at once
 INSERTED = 20_000  # items sent to the database at once
@@ -63,11 +63,11 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
         raise RamifyError("the labels are of another taxonomy than the project: read them with the project's own")
     place = _places(items, rows)
     old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
-    kept, imported = items.features(), items.imported()
+    kept, claims = items.features(), items.claims()
     if items.contents is not contents or place.max(initial=-1) >= contents.items:
         raise OutdatedError
     _check_features(items, kept, features, place)
-    merged = _merged(imported, labels, place)
+    merged = _merged(claims.labels, labels, place)
     rewrite = features is not None and (len(new) or kept is None) and len(rows)
     if merged is None and not rewrite:
         return 0, len(old)
@@ -75,7 +75,7 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
         named: dict[str, str] = {}
         if merged is not None:
             named["imported"] = f"imported-{number}.npz"
-            merged.save(items.folder / named["imported"])
+            claims.with_labels(merged).save(items.folder / named["imported"])
         if rewrite:
             named["features"] = f"features-{number}.npy"
             added = np.concatenate([old[np.argsort(place[old])], new]) if kept is None else new
@@ -154,34 +154,6 @@ def replace_features(items: Items, features: Any, settings: Mapping[str, Any]) -
             name_files(connection, {"features": name}, sums)
             for key, value in settings.items():
                 put_setting(connection, key, value)
-
-
-def split(items: Items, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
-    """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known.
-
-    The ids of all concepts stay what they are, the finer ones get new ids.
-    """
-    finer = list(finer)
-    items.refresh()
-    path = items.contents.taxonomy.path(concept)
-    while True:
-        with suppress(OutdatedError), disk_troubles(items.folder, "nothing was changed"):
-            return _split(items, path, finer, exhaustive)
-        items.refresh()
-
-
-def _split(items: Items, path: str, finer: list[str], exhaustive: bool) -> None:
-    contents, imported = items.contents, items.imported()
-    if items.contents is not contents:
-        raise OutdatedError
-    taxonomy, moved = contents.taxonomy.split(path, finer, exhaustive=exhaustive)
-    with new_number(items) as number:
-        name = f"imported-{number}.npz"
-        imported.migrate(taxonomy, moved).save(items.folder / name)
-        sums = measure(items, {"imported": name})
-        with next_contents(items, contents) as connection:
-            name_concepts(connection, taxonomy, [taxonomy.path(n) for n in taxonomy.children(path)])
-            name_files(connection, {"imported": name}, sums)
 
 
 def _column(ids: list[str], values: Sequence[str | None] | None, what: str) -> Sequence[str | None]:

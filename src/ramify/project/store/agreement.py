@@ -100,6 +100,32 @@ def agreement_of_annotators(said: Opinions) -> dict[int, float]:
     return {who: float(agreeing[who] / others[who]) for who in np.flatnonzero(others).tolist()}
 
 
+def right_answers(said: Opinions) -> dict[int, tuple[int, int]]:
+    """For each annotator, how many answers to gold questions were right, and how many there are in all.
+
+    Those are answers to what another one had settled before; it is right to say what is settled now. What somebody
+    said before it was settled does not count: people settle what is doubtful, so it would make everybody look worse.
+
+    >>> who, one = np.array([0, 1, 2, 1]), np.zeros(4, np.intp)
+    >>> right_answers(Opinions(who, one, one, np.array([0, 1, 1, 0], np.int8), who == 1))  # the last word is no
+    {2: (0, 1)}
+    """
+    now, place = agreed(said), np.arange(len(said.items))
+    keys = said.items * (int(said.concepts.max(initial=0)) + 1) + said.concepts
+    line = np.unique(keys, return_inverse=True)[1]  # as in ``now``
+    since = np.full(len(now.items), len(place))
+    np.minimum.at(since, line[said.settles], place[said.settles])
+    latest = _last_places(line * (int(said.annotators.max(initial=0)) + 1) + said.annotators)
+    knew = set(zip(said.annotators[said.settles].tolist(), line[said.settles].tolist(), strict=True))
+    found: dict[int, tuple[int, int]] = {}
+    for row in latest[place[latest] > since[line[latest]]].tolist():
+        who = int(said.annotators[row])
+        if (who, int(line[row])) not in knew:
+            right, every = found.get(who, (0, 0))
+            found[who] = right + int(said.values[row] == now.values[line[row]]), every + 1
+    return found
+
+
 def alphas(said: Opinions) -> dict[int, float]:
     """Krippendorff's alpha of each concept that several people answered for the same items; 1 is agreement, 0 chance.
 

@@ -1,9 +1,9 @@
 """Answers: events that are only ever added; an answer taken back is one more event."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, bindparam, func, select, text
 
@@ -12,17 +12,57 @@ from ramify.labels import ANSWERS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.database import chunks, quickly
 from ramify.project.store.flags import check_note
-from ramify.project.store.items import Items, get_number
+from ramify.project.store.items import Items, no_concept
 from ramify.project.store.leases import end_leases
-from ramify.project.store.schema import NOT_UNDONE, UNDO, concepts, events
+from ramify.project.store.schema import NOT_UNDONE, UNDO, events
 from ramify.project.store.schema import requests as request_table
 from ramify.project.store.troubles import intact, of_kinds
 
 Answered: TypeAlias = tuple[int, int, str]
 """An item, a concept's stable id, and yes, no or skip."""
-Request: TypeAlias = tuple[str, str, Sequence[Answered]]
-"""A key of its own, the annotator, and answers that are kept together."""
 
+
+class Request(NamedTuple):
+    """Answers that are kept together, under a key of their own."""
+
+    key: str
+    annotator: str
+    answers: Sequence[Answered]
+    model: int | None = None
+    """The one that asked."""
+    settles: bool = False
+    """Whether they outrank what others say."""
+
+
+class Revision(NamedTuple):
+    """What somebody says of an item in another tool, which they may change or take back there."""
+
+    name: str
+    """Its own: the keys of its requests are its name, a space, and the version."""
+    version: str
+    """Which of its states this is: later ones sort later, but for those that begin with ``#``, which just differ."""
+    annotator: str
+    item: int
+    answers: Sequence[Answered]
+    """None of them where it was taken back."""
+    settles: bool = False
+    seconds: float | None = None
+
+
+class Revised(NamedTuple):
+    """What revisions changed."""
+
+    saved: int
+    """Answers that are new."""
+    repeated: int
+    """Revisions that changed nothing: they were known, or later ones were."""
+    undone: int
+    """Answers that were taken back, or replaced."""
+
+
+RESERVED = "label-studio "  # what the names of revisions begin with: no other request's key does
+NAMED = 3  # words of a revision's name: the tool, a number there, and what is unique
+TAKEN_BACK = "~"  # the version of what stands no more in the other tool: after all others
 PAGE = 10_000  # events read at once
 NEWEST = select(func.coalesce(func.max(events.c.seq), 0))
 ADD = events.insert()
@@ -61,8 +101,6 @@ class Answers:
         self,
         requests: Iterable[Request],
         *,
-        model: int | None = None,
-        settles: bool = False,
         seconds: float | None = None,
         flag: str | None = None,
         note: str = "",
@@ -76,18 +114,19 @@ class Answers:
         """
         about = {"seconds": seconds, "flag": flag, "note": check_note(flag, note)}
         with self.database.write() as connection:
-            return [self._record(connection, *request, model, settles, about) for request in requests]
+            recorded = []
+            for request in requests:
+                _check_own(request.key)
+                recorded.append(self._record(connection, request, about))
+            return recorded
 
     def _record(
         self,
         connection: Connection,
-        key: str,
-        annotator: str,
-        answers: Sequence[Answered],
-        model: int | None,
-        settles: bool,
+        request: Request,
         about: dict[str, Any],
     ) -> tuple[list[Event], bool]:
+        key, annotator, answers, model, settles = request
         _check_names(key, annotator)
         known = _of_key(connection, key)
         if known:
@@ -112,6 +151,7 @@ class Answers:
 
         What was answered before counts again. The same key again changes nothing and returns the first events.
         """
+        _check_own(key)
         _check_names(key, annotator)
         with self.database.write() as connection:
             known = _of_key(connection, key)
@@ -131,6 +171,61 @@ class Answers:
             _add(connection, common, undoing)
             return _of_key(connection, key)
 
+    def revise(self, revisions: Sequence[Revision]) -> Revised:
+        """Keep what people say in another tool, in place of what they said there before: all of it or nothing.
+
+        What is delivered twice counts once, and what is older than what is known changes nothing.
+        """
+        saved = repeated = undone = 0
+        with self.database.write() as connection:
+            known = _about(connection, sorted({revision.item for revision in revisions}))
+            threads, gone = _by_name(known), {event.undoes for event in known}
+            for revision in revisions:
+                thread = threads.setdefault(revision.name, [])
+                standing = _standing(thread, gone)
+                if _is_known(revision, thread) or not (standing or revision.answers):
+                    repeated += 1
+                    continue
+                thread += self._take_back(connection, standing, f"{revision.name} {revision.version} back")
+                gone.update(event.seq for event in standing)
+                undone += len(standing)
+                key = f"{revision.name} {revision.version}"
+                again = sum(event.key.startswith(key) for event in thread)  # it said the same once before
+                request = Request(f"{key} {again}" if again else key, revision.annotator, revision.answers)
+                about = {"seconds": revision.seconds, "flag": None, "note": ""}
+                events, _ = self._record(connection, request._replace(settles=revision.settles), about)
+                thread += events
+                saved += len(events)
+        return Revised(saved, repeated, undone)
+
+    def take_back(self, names: Iterable[str]) -> Revised:
+        """Take back all that was said under names that begin so: it was deleted in the other tool."""
+        repeated = undone = 0
+        with self.database.write() as connection:
+            for name in names:
+                own = events.c.key.startswith(name, autoescape=True)
+                threads = _by_name(map(_event, connection.execute(select(events).where(own).order_by(events.c.seq))))
+                seqs = select(events.c.seq).where(own)
+                undone_here = select(events.c.undoes).where(events.c.undoes.in_(seqs))  # by whichever key
+                gone = set(connection.execute(undone_here).scalars())
+                standing = {name: kept for name, thread in threads.items() if (kept := _standing(thread, gone))}
+                if len(standing) > 1:
+                    raise RamifyError(
+                        f"{name.strip()!r} was said on two servers that number theirs alike: take it back on the page"
+                    )
+                for full, kept in standing.items():
+                    undone += len(self._take_back(connection, kept, f"{full} {TAKEN_BACK} back"))
+                repeated += not standing
+        return Revised(0, repeated, undone)
+
+    def _take_back(self, connection: Connection, standing: Sequence[Event], key: str) -> list[Event]:
+        if not standing:
+            return []
+        common = {"key": key, "at": time.time(), "annotator": standing[0].annotator, "model": None, "settles": False}
+        undoing = [{"item": e.item, "concept": e.concept, "answer": UNDO, "undoes": e.seq} for e in standing]
+        _add(connection, common, undoing)
+        return _of_key(connection, key)
+
     # -- events --------------------------------------------------------------------------------------------------------
 
     def events(self, *, after: int = 0, annotator: str | None = None, last: int | None = None) -> list[Event]:
@@ -149,6 +244,14 @@ class Answers:
                 if len(page) < PAGE:
                     return listed
                 after = listed[-1].seq
+
+    def past(self, annotator: str, count: int, before: int | None = None) -> list[tuple[Event, bool]]:
+        """An annotator's last answers, all or those before an event, newest first; and whether each was taken back."""
+        own = select(events, ~NOT_UNDONE).where(events.c.annotator == annotator, events.c.answer != UNDO)
+        own = own if before is None else own.where(events.c.seq < before)
+        with self.database.read() as connection:
+            rows = connection.execute(own.order_by(events.c.seq.desc()).limit(count))
+            return [(_event(row[:-1]), bool(row[-1])) for row in rows]
 
     def at(self, seqs: Iterable[int | None]) -> list[Event]:
         """The events with these sequence numbers, oldest first: what an undo took back, for one."""
@@ -177,6 +280,21 @@ class Answers:
         with self.database.read() as connection:
             return [float(seconds) for seconds, _ in connection.execute(last)]
 
+    def screens(self) -> list[tuple[str, float]]:
+        """Who answered each screen whose time is known, and how long it took, also where it was taken back later."""
+        timed = select(events.c.annotator, request_table.c.seconds)
+        timed = timed.join(request_table, events.c.key == request_table.c.key)
+        timed = timed.where(request_table.c.seconds.is_not(None))
+        each = timed.group_by(request_table.c.key, events.c.annotator, request_table.c.seconds)
+        with self.database.read() as connection:
+            return [(str(name), float(seconds)) for name, seconds in connection.execute(each)]
+
+    def last_seen(self) -> dict[str, float]:
+        """When each annotator answered last, by name."""
+        latest = select(events.c.annotator, func.max(events.c.at)).group_by(events.c.annotator)
+        with self.database.read() as connection:
+            return {str(name): float(at) for name, at in connection.execute(latest)}
+
     def about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""
         of_entry = select(events).where(events.c.item == item, events.c.concept == concept).order_by(events.c.seq)
@@ -189,22 +307,50 @@ class Answers:
             return int(connection.execute(NEWEST).scalar_one())
 
     def _check_answers(self, connection: Connection, answers: Sequence[Answered]) -> None:
-        count, ids = self.items.contents.items, self.items.contents.number_of
-        if any(item not in range(count) or concept not in ids for item, concept, _ in answers):
-            # Another process may have added them: look into the database.
-            count = get_number(connection, "items")
-            ids = dict.fromkeys(connection.execute(select(concepts.c.id)).scalars(), -1)
+        now = self.items.now(connection)  # another process may have added some, or taken some away
+        count, ids = now.items, now.number_of
         for item, concept, answer in answers:
             if not isinstance(item, int) or not 0 <= item < count:
                 raise RamifyError(f"there is no item {item!r}: items are numbered 0 to {count - 1}")
             if not isinstance(concept, int) or concept not in ids:
-                raise RamifyError(f"there is no concept with the id {concept!r} in the project")
+                raise no_concept(connection, concept)
             if answer not in ANSWERS:
                 raise RamifyError(f"item {item}, concept {concept}: an answer is yes, no or skip, not {answer!r}")
         entries = [(item, concept) for item, concept, _ in answers]
         if len(set(entries)) < len(entries):
             item, concept = next(entry for entry in entries if entries.count(entry) > 1)
             raise RamifyError(f"item {item}, concept {concept} is answered twice in one request: answer it once")
+
+
+def _about(connection: Connection, items: Sequence[int]) -> list[Event]:
+    """All events about some items, those of each oldest first."""
+    return [
+        _event(row)
+        for part in chunks(items)
+        for row in connection.execute(select(events).where(events.c.item.in_(part)).order_by(events.c.seq))
+    ]
+
+
+def _by_name(listed: Iterable[Event]) -> dict[str, list[Event]]:
+    """Events by the names of what they belong to."""
+    threads: dict[str, list[Event]] = {}
+    for event in listed:
+        threads.setdefault(" ".join(event.key.split(" ")[:NAMED]), []).append(event)
+    return threads
+
+
+def _standing(thread: Sequence[Event], gone: Collection[int | None]) -> list[Event]:
+    """What stands of a thread; ``gone`` is what was undone, there or on the page, which uses keys of its own."""
+    return [event for event in thread if event.answer != UNDO and event.seq not in gone]
+
+
+def _is_known(revision: Revision, thread: Sequence[Event]) -> bool:
+    """Whether this state is known, or a later one."""
+    keys = [event.key.split(" ") for event in thread]
+    versions = [words[NAMED] for words in keys if len(words) > NAMED]
+    if revision.version.startswith("#"):
+        return versions[-1:] in ([revision.version], [TAKEN_BACK])
+    return revision.version <= max(versions, default="")
 
 
 def _add(connection: Connection, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
@@ -225,6 +371,11 @@ def _event(row: Sequence[Any]) -> Event:
 
 def _key_taken(key: str) -> RamifyError:
     return RamifyError(f"the key {key!r} was used for another request: each request needs a key of its own")
+
+
+def _check_own(key: str) -> None:
+    if isinstance(key, str) and key.startswith(RESERVED):
+        raise RamifyError(f"the key {key!r} is kept for an annotation of Label Studio: leave it out, or use another")
 
 
 def _check_names(key: str, annotator: str) -> None:

@@ -45,7 +45,7 @@ def write_backup(folder: Path, database: Database, path: Path) -> None:
             raise RamifyError(
                 f"{error.filename} cannot be read ({error.strerror}); no backup was written: check the disk"
             ) from None
-        raise disk_trouble(error, path, "no backup was written") from error
+        raise disk_trouble(error, path) from error
 
 
 def _written(folder: Path, database: Database, path: Path) -> bool:

@@ -12,9 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sqlalchemy import Connection, bindparam, select
 
 from ramify.labels import ANSWERS, IRRELEVANT, RELEVANT, UNKNOWN, Labels, Source
-from ramify.project.store.agreement import Agreement, Opinions, agreed, agreement_of_annotators, alphas
+from ramify.project.store.agreement import (
+    Agreement,
+    Opinions,
+    agreed,
+    agreement_of_annotators,
+    alphas,
+    right_answers,
+)
+from ramify.project.store.claims import Claims, own_values
 from ramify.project.store.database import among, quickly
 from ramify.project.store.items import Contents, Items
+from ramify.project.store.merged import put_merged
 from ramify.project.store.schema import events
 from ramify.project.store.troubles import intact
 from ramify.taxonomy import Index
@@ -41,7 +50,7 @@ def apply_answers(labels: Labels, imported: Labels, items: Index, concepts: Inde
     >>> labels == imported
     True
     """
-    before = _imported_values(imported, items, concepts)
+    before = own_values(imported, items, concepts)
     answered = values != UNKNOWN
     wrong = answered & (before != UNKNOWN) & (before != values)
     right = (before != UNKNOWN) & ~wrong
@@ -49,19 +58,6 @@ def apply_answers(labels: Labels, imported: Labels, items: Index, concepts: Inde
     labels.retract(items[wrong], concepts[wrong], Source.IMPORTED)
     labels.record(items[right], concepts[right], before[right], Source.IMPORTED)
     labels.record(items[answered], concepts[answered], values[answered], Source.ANNOTATED)
-
-
-def _imported_values(imported: Labels, items: Index, concepts: Index) -> NDArray[np.int8]:
-    """What was imported of the very entries, -1 where nothing was: what only follows from it does not count."""
-    said = imported.assertions(np.unique(items))
-    own = np.flatnonzero(said.sources == Source.IMPORTED)
-    keys, wanted = (
-        of * len(imported.taxonomy) + about for of, about in ((said.items, said.concepts), (items, concepts))
-    )
-    own = own[np.argsort(keys[own])]
-    place = np.searchsorted(keys[own], wanted)
-    there = np.append(keys[own], -1)[place] == wanted
-    return np.where(there, np.append(said.values[own], UNKNOWN)[place], UNKNOWN).astype(np.int8)
 
 
 @dataclass(frozen=True)
@@ -131,6 +127,13 @@ class Ledger:
         return agreed(self.live)
 
 
+def imported_of(contents: Contents, claims: Claims) -> Labels:
+    """What claims say without any answer: their own labels, or others where concepts were merged."""
+    labels = claims.labels.copy() if contents.merged_now else claims.labels
+    put_merged(contents, labels, claims, Ledger.empty().agreement)
+    return labels
+
+
 class Consensus:
     """The part of a store that says what the answers mean; items are numbers, concepts stable ids.
 
@@ -141,7 +144,7 @@ class Consensus:
         self.items, self.database = items, items.database
         self._ledger = Ledger.empty()
         self._reading = Lock()
-        self._claims: tuple[str | None, Labels] | None = None  # what was imported, and the name of its file
+        self._known: tuple[str | None, Labels] | None = None  # what was imported, and the name of its file
 
     def ledger(self) -> Ledger:
         """All answers so far, as arrays."""
@@ -157,31 +160,84 @@ class Consensus:
         """
         wanted, of_concepts = np.broadcast_arrays(np.asarray(items, np.intp), np.asarray(concepts, np.intp))
         flat = np.ravel(wanted)
-        with self.database.read() as connection:
-            agreement = Ledger.about(connection, np.unique(flat).tolist()).agreement
-        return agreement.values_of(flat, np.ravel(of_concepts)).reshape(wanted.shape)
+        return self.about(flat).values_of(flat, np.ravel(of_concepts)).reshape(wanted.shape)
 
     def labels(self) -> Labels:
         """Imported labels and all answers that stand; an answer outranks what was imported of the same entry."""
 
         def loaded(contents: Contents) -> Labels:
-            labels, agreement = self.items.imported_of(contents), self.ledger().agreement
-            # What was added or split since these contents belongs to labels of the next contents.
-            there = (agreement.items < contents.items) & np.isin(agreement.concepts, contents.id_of)
-            known = there & (agreement.values != UNKNOWN)
-            order = np.argsort(contents.id_of)
-            place = np.searchsorted(contents.id_of, agreement.concepts[known], sorter=order)
-            apply_answers(labels, labels, agreement.items[known], order[place], agreement.values[known])
-            return labels
+            return self.known(contents, self.items.claims_of(contents))
 
         return self.items.from_files(loaded)
 
+    def imported(self) -> Labels:
+        """What was imported of all items, without any answer; the caller may change these labels."""
+
+        def loaded(contents: Contents) -> Labels:
+            return imported_of(contents, self.items.claims_of(contents))
+
+        return self.items.from_files(loaded)
+
+    def claims(self) -> Claims:
+        """What was imported, by concept."""
+        return self.items.claims()
+
+    def claims_and_known(self) -> tuple[Claims, Labels]:
+        """What was imported, and labels with all answers that stand; the file is read once."""
+
+        def loaded(contents: Contents) -> tuple[Claims, Labels]:
+            claims = self.items.claims_of(contents)
+            return claims, self.known(contents, claims.with_labels(claims.labels.copy()))
+
+        return self.items.from_files(loaded)
+
+    def known(self, contents: Contents, claims: Claims) -> Labels:
+        """The claims' labels, which are changed, with all answers that stand, as they are with these contents."""
+        agreement, labels = self.ledger().agreement, claims.labels
+        if contents.merged_now:  # what was imported is looked at again
+            labels = labels.copy()
+        # What was added or split since these contents belongs to labels of the next contents.
+        there = (agreement.items < contents.items) & np.isin(agreement.concepts, contents.id_of)
+        known = there & (agreement.values != UNKNOWN)
+        order = np.argsort(contents.id_of)
+        place = np.searchsorted(contents.id_of, agreement.concepts[known], sorter=order)
+        apply_answers(labels, labels, agreement.items[known], order[place], agreement.values[known])
+        put_merged(contents, labels, claims, agreement)
+        return labels
+
+    def look_again(
+        self, contents: Contents, labels: Labels, claims: Claims, agreement: Agreement, items: Index, ids: Index
+    ) -> tuple[Index, Index, NDArray[np.int8]]:
+        """Bring labels of some contents in line with what people say of some entries now, given by stable ids.
+
+        Returns the entries that count for a concept which is there, with its number, and what is said of it.
+        """
+        counting = [(item, contents.counts_for.get(about, -1)) for item, about in zip(items, ids.tolist(), strict=True)]
+        entries = np.array(sorted({entry for entry in counting if entry[1] >= 0}), np.intp).reshape(-1, 2)
+        items, concepts = entries.T
+        values = agreement.values_of(items, contents.id_of[concepts])
+        apply_answers(labels, claims.labels, items, concepts, values)
+        joined = np.isin(contents.id_of[concepts], contents.merged_now)
+        if joined.any():
+            put_merged(contents, labels, claims, agreement, np.unique(items[joined]))
+            values[joined] = [labels.states(i, n)[0, 0] for i, n in entries[joined].tolist()]
+        return items, concepts, values
+
+    def about(self, items: Index) -> Agreement:
+        """What people say of some items, read afresh."""
+        with self.database.read() as connection:
+            return Ledger.about(connection, np.unique(items).tolist()).agreement
+
     def disagreements(self) -> list[tuple[int, int, dict[str, int]]]:
-        """The entries that annotators disagree about and nobody settled: item, concept, what each says."""
-        ledger = self.ledger()
+        """The entries that annotators disagree about and nobody settled: item, concept, what each says.
+
+        Of concepts that are there.
+        """
+        ledger, there = self.ledger(), self.items.contents.number_of
         return [
             (item, concept, {ledger.names[who]: value for who, value in said.items()})
             for item, concept, said in ledger.agreement.disagreements()
+            if concept in there
         ]
 
     def refused_coarse(self) -> list[tuple[int, int, str]]:
@@ -201,13 +257,13 @@ class Consensus:
         """Which of some answers are about what was imported as relevant."""
         if not len(said.items):
             return np.empty(0, np.bool_)
-        if self._claims is None or self._claims[0] != contents.imported:
-            self._claims = contents.imported, self.items.imported()
-        there = said.items < len(self._claims[1])
+        if self._known is None or self._known[0] != contents.imported:
+            self._known = contents.imported, self.imported()
+        there = said.items < len(self._known[1])
         columns = np.array([contents.number_of[concept] for concept in said.concepts.tolist()], np.intp)
         items, rows = np.unique(said.items[there], return_inverse=True)
         concepts, places = np.unique(columns[there], return_inverse=True)
-        claims = self._claims[1]
+        claims = self._known[1]
         yes = np.zeros(len(said.items), np.bool_)
         yes[there] = (
             (claims.states(items, concepts) == RELEVANT) & (claims.sources(items, concepts) == Source.IMPORTED)
@@ -227,9 +283,11 @@ class Consensus:
         return alphas(self.ledger().live)
 
     def annotators(self) -> list[dict[str, Any]]:
-        """For each annotator by name: answers yes, no and skip that stand, answers undone, agreement with others."""
+        """For each annotator by name: answers yes, no and skip that stand, answers undone, agreement with others, and
+        how many gold questions they were asked and answered right.
+        """
         ledger = self.ledger()
-        agreement = agreement_of_annotators(ledger.live)
+        agreement, right = agreement_of_annotators(ledger.live), right_answers(ledger.live)
         column_of = {word: value % len(ANSWERS) for word, value in ANSWERS.items()} | {"undone": len(ANSWERS)}
         columns = np.where(ledger.undone, column_of["undone"], ledger.said.values % len(ANSWERS))
         counts = np.zeros((len(ledger.names), len(column_of)), np.intp)
@@ -237,6 +295,7 @@ class Consensus:
         rows = [
             {"name": name, **{word: int(counts[who, column]) for word, column in column_of.items()}}
             | {"agreement": agreement.get(who)}
+            | dict(zip(("right", "gold"), right.get(who, (0, 0)), strict=True))
             for who, name in enumerate(ledger.names)
         ]
         return sorted(rows, key=lambda row: str(row["name"]))

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, func, select, text
 from ramify.project.store.schema import METADATA
 
 ROWS = 10_000  # read and written at once
-COUNTED = {"concepts": "id", "events": "seq", "trainings": "id"}
+COUNTED = {"concepts": "id", "events": "seq", "trainings": "id", "changes": "seq"}
 """The columns that the database numbers by itself."""
 
 

@@ -1,8 +1,9 @@
 """What a project is about: its taxonomy with stable concept ids, its items, and the files with the rest of them."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, select, update
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
+from ramify.project.store.claims import Claims
 from ramify.project.store.database import Database, among, quickly
 from ramify.project.store.schema import concepts, items, meta
 from ramify.project.store.troubles import UnavailableError, intact, of_kinds
@@ -19,6 +21,9 @@ from ramify.taxonomy import Index, Taxonomy
 
 Content = TypeVar("Content")
 
+MERGED = "merged"  # the value that keeps what was merged into what
+GONE = "; "  # between the last path of a concept that is gone and its id
+REVISION = select(meta.c.value).where(meta.c.key == "revision")
 SHOWN = select(items).where(items.c.number.in_(among("numbers")))
 
 
@@ -38,7 +43,7 @@ KINDS = (int, str, str | None, str | None)
 
 @dataclass(frozen=True)
 class Contents:
-    """One state of taxonomy, items and files. Adding items or splitting a concept makes the next one."""
+    """One state of taxonomy, items and files. Adding items or changing the taxonomy makes the next one."""
 
     revision: int
     items: int
@@ -46,7 +51,29 @@ class Contents:
     imported: str | None
     taxonomy: Taxonomy
     id_of: Index
-    number_of: dict[int, int]
+    merged: Mapping[int, tuple[int, ...]]
+    """Of every id that others were merged into, these; some of them may be gone again."""
+
+    @cached_property
+    def number_of(self) -> dict[int, int]:
+        """The number in the taxonomy of every id that is there."""
+        return {stable: number for number, stable in enumerate(self.id_of.tolist())}
+
+    @cached_property
+    def merged_now(self) -> list[int]:
+        """The ids that are there and that others were merged into."""
+        return [stable for stable in self.id_of.tolist() if stable in self.merged]
+
+    @cached_property
+    def counts_for(self) -> dict[int, int]:
+        """The number of the concept for which what is said of an id counts: its own, or that it was merged into."""
+        known = dict(self.number_of)
+        waiting = [(part, self.number_of[stable]) for stable in self.merged_now for part in self.merged[stable]]
+        while waiting:
+            part, number = waiting.pop()
+            known[part] = number
+            waiting += [(deeper, number) for deeper in self.merged.get(part, ())]
+        return known
 
     def numbers(self, ids: Index) -> Index:
         """The numbers that concepts have in the taxonomy, by their stable ids; -1 for ids that are no longer there."""
@@ -60,7 +87,7 @@ class Items:
     """The part of a store that knows taxonomy, items and settings.
 
     It shows one state of them, so that what a program reads one after the other belongs together. What other processes
-    add or split is seen after ``refresh``.
+    add or change is seen after ``refresh``.
     """
 
     contents: Contents
@@ -73,12 +100,17 @@ class Items:
             self.contents = _contents(connection)
 
     def refresh(self) -> bool:
-        """Look whether other processes have added items or split a concept; says whether they have."""
+        """Look whether other processes have added items or changed the taxonomy; says whether they have."""
         with self.database.read() as connection:
             if get_number(connection, "revision") == self.contents.revision:
                 return False
             self.contents = _contents(connection)
             return True
+
+    def now(self, connection: Connection) -> Contents:
+        """The contents that a transaction sees, whatever is shown."""
+        ((text,),) = quickly(connection, REVISION).fetchall()
+        return self.contents if text == str(self.contents.revision) else _contents(connection)
 
     def __len__(self) -> int:
         return self.contents.items
@@ -132,20 +164,20 @@ class Items:
 
         return self.from_files(opened)
 
-    def imported(self) -> Labels:
-        """What was imported of all items, without any answer; the caller may change these labels."""
-        return self.from_files(self.imported_of)
+    def claims(self) -> Claims:
+        """What was imported of all items, by concept; the caller may change these labels."""
+        return self.from_files(self.claims_of)
 
-    def imported_of(self, contents: Contents) -> Labels:
+    def claims_of(self, contents: Contents) -> Claims:
         """What was imported of all items of some contents, as long as its files are there."""
         if contents.imported is None:
-            labels = Labels(contents.taxonomy, np.empty((0, len(contents.taxonomy.roots)), np.int8))
+            claims = Claims.of(Labels(contents.taxonomy, np.empty((0, len(contents.taxonomy.roots)), np.int8)))
         elif not (self.folder / contents.imported).exists():
             raise FileNotFoundError(contents.imported)
         else:
-            labels = Labels.load(self.folder / contents.imported)
-        _check_rows(contents, len(labels))
-        return labels
+            claims = Claims.load(self.folder / contents.imported)
+        _check_rows(contents, len(claims.labels))
+        return claims
 
     def from_files(self, open_files: Callable[[Contents], Content]) -> Content:
         """What the current files hold; once more where another process has replaced them in between."""
@@ -180,12 +212,14 @@ def _contents(connection: Connection) -> Contents:
         taxonomy = Taxonomy(get(connection, "taxonomy"))
         ids = {path: number for number, path in connection.execute(select(concepts.c.id, concepts.c.path))}
         id_of = np.array([ids[taxonomy.path(number)] for number in range(len(taxonomy))], np.intp)
-        number_of = {stable: number for number, stable in enumerate(id_of.tolist())}
+        merged = {int(stable): tuple(parts) for stable, parts in get(connection, MERGED, {}).items()}
+        for stable, parts in merged.items():
+            of_kinds((stable, *parts), *[int] * (1 + len(parts)))
         revision, count = (get_number(connection, key) for key in ("revision", "items"))
         features, imported = (get(connection, key) for key in ("features", "imported"))
-        if len(number_of) < len(id_of) or count < 0 or not all(map(_is_file_name, (features, imported))):
+        if len(set(id_of.tolist())) < len(id_of) or count < 0 or not all(map(_is_file_name, (features, imported))):
             raise ValueError("ids, numbers and files do not fit together")
-        return Contents(revision, count, features, imported, taxonomy, id_of, number_of)
+        return Contents(revision, count, features, imported, taxonomy, id_of, merged)
 
 
 def _is_file_name(name: Any) -> bool:
@@ -233,10 +267,42 @@ def put_setting(connection: Connection, key: str, value: Any) -> None:
     put(connection, f"setting {key}", value)
 
 
-def name_concepts(connection: Connection, taxonomy: Taxonomy, paths: Sequence[str]) -> None:
-    """Keep the taxonomy and give its new paths their ids."""
+def put_taxonomy(connection: Connection, taxonomy: Taxonomy, ids: Sequence[int | None]) -> list[int]:
+    """Keep the taxonomy, whose concepts have these ids or get new ones; returns all of them."""
     put(connection, "taxonomy", taxonomy.to_dict())
-    connection.execute(concepts.insert(), [{"path": path} for path in paths])
+    paths = [taxonomy.path(number) for number in range(len(taxonomy))]
+    wanted = {stable: path for stable, path in zip(ids, paths, strict=True) if stable is not None}
+    for stable, path in connection.execute(select(concepts.c.id, concepts.c.path)).all():
+        if wanted.get(stable) != path and (stable in wanted or GONE not in path):
+            # Also what only gets another path: two may exchange theirs.
+            connection.execute(update(concepts).where(concepts.c.id == stable).values(path=f"{path}{GONE}{stable}"))
+        elif stable in wanted:
+            del wanted[stable]
+    for stable, path in wanted.items():
+        connection.execute(update(concepts).where(concepts.c.id == stable).values(path=path))
+    new = [path for stable, path in zip(ids, paths, strict=True) if stable is None]
+    if new:
+        connection.execute(concepts.insert(), [{"path": path} for path in new])
+    id_of = {path: number for number, path in connection.execute(select(concepts.c.id, concepts.c.path))}
+    return [int(id_of[path]) for path in paths]
+
+
+def last_paths(connection: Connection) -> dict[int, str]:
+    """The paths of all concepts by their ids; of those that are gone, the last one that they had."""
+    with intact("the list of concepts"):
+        return {
+            int(n): str(path).split(GONE)[0] for n, path in connection.execute(select(concepts.c.id, concepts.c.path))
+        }
+
+
+def no_concept(connection: Connection, concept: object) -> RamifyError:
+    """What is said to whoever means a concept, by its id, that is not there."""
+    path = last_paths(connection).get(concept) if isinstance(concept, int) else None
+    if path is None:
+        return RamifyError(f"there is no concept with the id {concept!r} in the project")
+    return RamifyError(
+        f"{path!r} is no concept any more: somebody has changed the taxonomy; nothing was saved: take the next question"
+    )
 
 
 def sound(text: str) -> bool:

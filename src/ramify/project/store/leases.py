@@ -92,11 +92,14 @@ class Leases:
         self.consensus, self.database = consensus, consensus.database
         self.overlap, self.seconds, self.now = overlap, seconds, now
 
-    def lease(self, annotator: str, groups: Sequence[Sequence[Entry]], *, tab: str = "") -> list[bool]:
+    def lease(
+        self, annotator: str, groups: Sequence[Sequence[Entry]], *, tab: str = "", gold: bool = False
+    ) -> list[bool]:
         """Lease groups of entries to an annotator, in one of their tabs: a group wholly, or not at all.
 
         A group is refused where this annotator holds or has answered any of its entries, or enough others do or have,
-        or it is settled or flagged.
+        or it is settled or flagged. With ``gold``, whose answers are known, it is anybody's who has not
+        answered them.
         """
         wanted = list(dict.fromkeys(item for group in groups for item, _ in group))
         granted: list[bool] = []
@@ -106,14 +109,13 @@ class Leases:
             quickly(connection, END_EXPIRED, {"now": now})
             who, closed = self._who(connection, wanted)
             entries, broken = flagged(connection)
-            closed |= entries
             for group in groups:
                 free = bool(group) and all(
                     entry[0] in ours
                     and entry[0] not in broken
-                    and entry not in closed
+                    and entry not in entries
                     and annotator not in who[entry]
-                    and len(who[entry]) < self.overlap
+                    and (gold or (entry not in closed and len(who[entry]) < self.overlap))
                     for entry in group
                 )
                 granted.append(free)
@@ -186,7 +188,9 @@ class Leases:
         closed[entries.lines[own]] = True
         left_out, broken = self.flagged()
         pairs = zip(entries.items.tolist(), entries.concepts.tolist(), strict=True)
-        closed |= np.array([pair in left_out or pair[0] in broken for pair in pairs], np.bool_)
+        there = self.consensus.items.contents.number_of
+        gone = [pair in left_out or pair[0] in broken or pair[1] not in there for pair in pairs]
+        closed |= np.array(gone, np.bool_)
         waiting = entries.lines[(entries.opinions.values != UNKNOWN) & ~closed[entries.lines]]
         first = list(dict.fromkeys(waiting.tolist()))[:count]
         return [(int(entries.items[line]), int(entries.concepts[line])) for line in first]

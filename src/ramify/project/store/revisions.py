@@ -14,7 +14,7 @@ NUMBERED = re.compile(r"\.?(?:features|imported)-(\d+)\.np[yz]")
 
 
 class OutdatedError(Exception):
-    """Another process added items or split a concept meanwhile: look again."""
+    """Another process added items or changed the taxonomy meanwhile: look again."""
 
 
 @contextmanager

@@ -14,7 +14,19 @@ MOVING = "moving"
 """The key that is there while the project is moved to another database."""
 
 concepts = Table("concepts", METADATA, Column("id", Integer, primary_key=True), Column("path", Text))
-"""A concept's id never changes, whereas its number in the taxonomy does when concepts are split."""
+"""A concept's id never changes, whereas its number in the taxonomy does when that is changed. What is gone is kept, as
+``path; id``, which no concept can be called."""
+
+changes = Table(
+    "changes",
+    METADATA,
+    Column("seq", Integer, primary_key=True),
+    Column("at", Float),
+    Column("said", Text),
+    Column("before", Text),
+    Column("undoes", Integer),
+)
+"""Changes of the taxonomy, and those that take one back: rows are only ever added. ``before`` is JSON."""
 
 items = Table(
     "items",

@@ -17,9 +17,10 @@ from ramify.project.store import adding
 from ramify.project.store.answers import Answered, Answers, Event, Request
 from ramify.project.store.audits import Audits
 from ramify.project.store.backup import read_backup, write_backup
+from ramify.project.store.changes import Change, Changes
 from ramify.project.store.consensus import Consensus
 from ramify.project.store.flags import Flag, Flags
-from ramify.project.store.items import Contents, Item, Items, get, name_concepts, put
+from ramify.project.store.items import Contents, Item, Items, get, last_paths, no_concept, put, put_taxonomy
 from ramify.project.store.leases import SECONDS, Leases
 from ramify.project.store.models import Models
 from ramify.project.store.moving import move, recover
@@ -61,6 +62,7 @@ class Store:
         self._items = Items(self.folder, self.database)
         self.answers = Answers(self._items)
         self.consensus = Consensus(self._items)
+        self.changes = Changes(self._items, self.consensus)
         self.flags = Flags(self.database)
         self.audits = Audits(self._items)
         self.models = Models(self.folder, self.database)
@@ -98,7 +100,7 @@ class Store:
                 with closing(database), database.write() as connection:
                     if get(connection, "taxonomy") is not None:
                         raise RamifyError(f"{database.place} holds a project already: give an empty database")
-                    name_concepts(connection, taxonomy, [taxonomy.path(number) for number in range(len(taxonomy))])
+                    put_taxonomy(connection, taxonomy, [None] * len(taxonomy))
                     for key, value in {"revision": 1, "items": 0, "features": None, "imported": None}.items():
                         put(connection, key, value)
                     for key, value in (settings or {}).items():
@@ -151,7 +153,7 @@ class Store:
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The concepts; their numbers change when one is split, see ``id_of``."""
+        """The concepts; their numbers change when it is changed, see ``id_of``."""
         return self.contents.taxonomy
 
     @property
@@ -164,11 +166,21 @@ class Store:
         """The concept number of each id."""
         return self.contents.number_of
 
+    def last_paths(self) -> dict[int, str]:
+        """The paths of all concepts by their ids; of those that are gone, the last one that they had."""
+        with self.database.read() as connection:
+            return last_paths(connection)
+
+    def no_concept(self, concept: object) -> RamifyError:
+        """What is said to whoever means a concept, by its id, that is not there."""
+        with self.database.read() as connection:
+            return no_concept(connection, concept)
+
     def __len__(self) -> int:
         return self.contents.items
 
     def refresh(self) -> bool:
-        """Look whether other processes have added items or split a concept; says whether they have."""
+        """Look whether other processes have added items or changed the taxonomy; says whether they have."""
         return self._items.refresh()
 
     def items(self, numbers: ArrayLike) -> list[Item]:
@@ -189,7 +201,7 @@ class Store:
 
     def imported(self) -> Labels:
         """What was imported of all items, without any answer; the caller may change these labels."""
-        return self._items.imported()
+        return self.consensus.imported()
 
     def setting(self, key: str, default: Any = None) -> Any:
         """What was kept under this key."""
@@ -217,7 +229,7 @@ class Store:
 
     def split(self, concept: ConceptRef, finer: Iterable[str], *, exhaustive: bool = False) -> None:
         """Refine a fine concept, given by name, path or number in the taxonomy; what is known of it stays known."""
-        adding.split(self._items, concept, finer, exhaustive=exhaustive)
+        self.changes.change(Change("split", [concept], list(finer), exhaustive=exhaustive))
 
     # -- answers, and what follows from them ---------------------------------------------------------------------------
 
@@ -226,10 +238,13 @@ class Store:
         key: str,
         annotator: str,
         answers: Sequence[Answered],
+        *,
+        model: int | None = None,
+        settles: bool = False,
         **about: Any,
     ) -> list[Event]:
         """Keep the answers of one request, all or nothing; the same again changes nothing, see ``Answers.record``."""
-        return self.record_all([(key, annotator, answers)], **about)[0][0]
+        return self.record_all([Request(key, annotator, answers, model, settles)], **about)[0][0]
 
     def record_all(self, requests: Iterable[Request], **about: Any) -> list[tuple[list[Event], bool]]:
         """Keep several requests, all of them or none; returns the events of each, and whether they are new."""

@@ -7,8 +7,9 @@ from typing import Any
 
 from ramify.embed.base import digest
 from ramify.errors import RamifyError
-from ramify.labels import ANSWERS, WORDS
+from ramify.labels import ANSWERS, RELEVANT, WORDS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
+from ramify.project.store.answers import Request
 from ramify.project.store.store import Store
 from ramify.project.transfer.choices import as_entries
 from ramify.readers.rows import Rows, as_rows, as_text, is_empty
@@ -16,8 +17,8 @@ from ramify.readers.table import yes_or_no
 
 __all__ = ["Answered", "answer_from_table"]
 
-KNOWN = ("id", "concept", "answer", "annotator", "key")
-SHOWN = ("group", "content")  # what ``ramify suggest`` writes for those who answer
+KNOWN = ("id", "concept", "answer", "annotator", "key", "model", "settles")
+SHOWN = ("group", "label", "doubt", "content")  # what ``suggest`` and ``suspects`` write for those who answer
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,26 @@ class Answered:
     ignored: tuple[str, ...]
     """Columns with other names."""
 
+    def told(self) -> list[str]:
+        """Sentences on what was done.
+
+        >>> Answered(3, 1, 0, ("mood",)).told()
+        ["Ignored: 'mood'.", 'Saved 3 answers, 1 were there already.']
+        """
+        ignored = [f"Ignored: {', '.join(map(repr, self.ignored))}."] if self.ignored else []
+        repeated = f", {self.repeated} were there already" if self.repeated else ""
+        left = f", {self.open} questions have none yet" if self.open else ""
+        return [*ignored, f"Saved {self.saved} answers{repeated}{left}."]
+
 
 @dataclass(frozen=True)
 class _Request:
-    """All rows that are recorded at once: those of one annotator, or of one key where the file has keys."""
+    """All rows that are recorded at once: alike in who answered, what asked and whether they settle, or of one key."""
 
     annotator: str
     key: str | None
+    model: int | None
+    settles: bool
     rows: dict[tuple[int, int], tuple[int, str]]
     """By item and concept, the row and the answer."""
 
@@ -48,7 +62,8 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
 
     An answer is yes, no or skip (or 1, 0, true, false); rows without one are left open. With ``choices`` in place of
     ``concept`` a row asks about several, and its answer names those that apply, or none. A column ``annotator`` may
-    name who answered (an ``annotator`` that is given outranks it), and a column ``key`` which request a row belongs to.
+    name who answered (an ``annotator`` that is given outranks it), ``key`` which request a row belongs to, ``model``
+    which model asked, and yes in ``settles`` that the answer outranks what others say.
     Everything is checked before anything is recorded.
     """
     rows = as_entries(as_rows(table), store.taxonomy)
@@ -60,7 +75,13 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
     requests, open_rows = _requests(store, rows, annotator)
     _check_keys(store, rows, requests)
     recorded = store.record_all(
-        (key, request.annotator, [(*entry, answer) for entry, (_, answer) in request.rows.items()])
+        Request(
+            key,
+            request.annotator,
+            [(*entry, answer) for entry, (_, answer) in request.rows.items()],
+            request.model,
+            request.settles,
+        )
         for key, request in requests.items()
     )
     saved = sum(len(events) for events, new in recorded if new)
@@ -74,10 +95,10 @@ def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mappin
     number_of = {name: number for number, name in enumerate(store.all_ids().tolist())}
     taxonomy, id_of = store.taxonomy, store.id_of
     concept_of: dict[str, int] = {}
-    requests: dict[tuple[str | None, str | None], _Request] = {}
+    requests: dict[tuple[str, ...] | tuple[str | None, int | None, bool], _Request] = {}
     open_rows = 0
     columns = {name: rows.columns.get(name, [None] * len(rows)) for name in KNOWN}
-    for row, (identity, name, said, who, key) in enumerate(zip(*columns.values(), strict=True)):
+    for row, (identity, name, said, who, key, asked_by, outranks) in enumerate(zip(*columns.values(), strict=True)):
         if is_empty(said):
             open_rows += 1
             continue
@@ -102,7 +123,10 @@ def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mappin
                 raise RamifyError(
                     f"{rows.where(row, column)}: {given!r} is not printable text of 1 to {longest} letters"
                 )
-        request = requests.setdefault((group, None if group else annotator), _Request(annotator, group, {}))
+        settles = _answer(outranks) == WORDS[RELEVANT]
+        model = int(text) if (text := as_text(asked_by) or "").isdecimal() else None
+        alike = (group,) if group else (annotator, model, settles)
+        request = requests.setdefault(alike, _Request(annotator, group, model, settles, {}))
         if request.annotator != annotator:
             raise RamifyError(
                 f"{rows.where(row, 'key')}: the key {group!r} belongs to {request.annotator!r} already: "
@@ -131,7 +155,8 @@ def _key(store: Store, request: _Request) -> str:
     if request.key is not None:
         return request.key
     said = sorted((item, concept, answer) for (item, concept), (_, answer) in request.rows.items())
-    key = "file " + digest(request.annotator, *(f"{item} {concept} {answer}" for item, concept, answer in said))
+    entries = (f"{item} {concept} {answer}" for item, concept, answer in said)
+    key = "file " + digest(request.annotator, *(["settles"] if request.settles else []), *entries)
     events = store.events(annotator=request.annotator)
     used, undone = {event.key for event in events}, {event.undoes for event in events}
     standing = {(e.item, e.concept): e.answer for e in events if e.undoes is None and e.seq not in undone}

@@ -9,8 +9,9 @@ from ramify.readers.table_labels import split_names
 from ramify.taxonomy import Taxonomy
 
 SEPARATOR = ";"
-ANSWER_COLUMNS = ("id", "concept", "answer", "annotator", "content")
-CHOICE_COLUMNS = ("id", "group", "choices", "answer", "annotator", "content")
+ANSWER_COLUMNS = ("id", "concept", "answer", "annotator", "model", "content")
+CHOICE_COLUMNS = ("id", "group", "choices", "answer", "annotator", "model", "content")
+SUSPECT_COLUMNS = ("id", "concept", "label", "doubt", "answer", "settles", "content")
 NONE = "none"
 SKIP = "skip"
 

@@ -1,7 +1,9 @@
 """Exports: every event, every label with its source, predictions, and questions to answer elsewhere."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +12,27 @@ from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, WORDS, Source
-from ramify.project.store.store import Store
+from ramify.project.limits import MANY_FINE, TOP
+from ramify.project.store.agreement import Opinions, agreed
+from ramify.project.store.claims import Claims
+from ramify.project.store.consensus import apply_answers
+from ramify.project.store.merged import put_merged
+from ramify.project.store.store import Item, Store
+from ramify.project.transfer.features import image_folder
 from ramify.project.transfer.tables import format_of, writing
+from ramify.project.transfer.writers import Part, Person, Said, Writer
 from ramify.taxonomy import Index, Taxonomy
 
 __all__ = [
     "export_events",
+    "export_known",
     "export_labels",
-    "export_likeliest",
+    "export_predicted",
     "export_predictions",
     "likeliest",
     "prediction_columns",
     "prediction_tables",
+    "shortened",
 ]
 
 ENTRIES = 1 << 18  # written at once
@@ -53,7 +64,7 @@ def export_events(store: Store, path: str | Path, kind: str | None = None, *, sa
     """
     events = store.events()
     store.refresh()  # what these are about may just have been added
-    ids, paths = store.all_ids(), _paths(store)
+    ids, paths = store.all_ids(), store.last_paths()
     if not all(0 <= event.item < len(ids) and event.concept in paths for event in events):
         raise RamifyError(f"{store.folder}: there are answers about nothing: restore the project from a backup")
     undone, requests = {event.undoes for event in events}, store.answers.requests()
@@ -98,6 +109,39 @@ def export_labels(
     return writer.rows, len(labels) * len(taxonomy)
 
 
+def export_known(store: Store, path: str | Path, writer: Writer) -> tuple[int, str]:
+    """Write what is known of all items in another tool's format; returns their number, and what it cannot say."""
+    labels = store.labels()
+    columns = labels.taxonomy.preorder
+    blocks = _blocks(len(labels), len(columns))
+    parts = (Part(store.items(items), labels.states(items, columns)) for items in blocks)
+    said = Said(labels.taxonomy, columns, parts, images=_images(store), people=_People(store, columns))
+    lost = writer.write(Path(path), said)
+    return said.counts["items"], lost
+
+
+def export_predicted(
+    path: str | Path,
+    writer: Writer,
+    taxonomy: Taxonomy,
+    shown: Callable[[Index], list[Item]],
+    blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
+    model: str,
+    *,
+    images: str = "",
+    order: Mapping[int, int] | None = None,
+) -> tuple[int, str]:
+    """Write the fine concepts chosen, with their probabilities, in another tool's format; returns as ``export_known``.
+
+    ``shown`` gives the items of some numbers, ``model`` names what predicts; ``images`` and ``order`` are as ``Said``
+    has them.
+    """
+    parts = (Part(shown(numbers), chosen.astype(np.int8), likely) for numbers, likely, chosen in blocks)
+    said = Said(taxonomy, taxonomy.leaves, parts, model, images, order=order or {})
+    lost = writer.write(Path(path), said)
+    return said.counts["items"], lost
+
+
 def prediction_columns(taxonomy: Taxonomy) -> dict[str, str]:
     """The columns of predictions and their kinds: the id, the fine concepts chosen, and each one's probability."""
     return {"id": "text", "labels": "names", **{taxonomy.path(leaf): "number" for leaf in taxonomy.leaves}}
@@ -126,17 +170,32 @@ def export_predictions(
     taxonomy: Taxonomy,
     ids: Sequence[str],
     blocks: Iterator[tuple[Index, NDArray[np.float32], NDArray[np.bool_]]],
+    top: int | None = None,
     *,
     safe: bool = False,
 ) -> int:
-    """Write a row for each item: its id, the fine concepts chosen, and the probability of each fine concept."""
+    """Write a row for each item: its id, the fine concepts chosen, and the probability of each fine concept.
+
+    With ``top``, rows of items and fine concepts: the so many most probable of each item, and all that are chosen.
+    """
+    if top is not None:
+        return _export_likeliest(path, kind, taxonomy, ids, blocks, top, safe=safe)
     with writing(path, prediction_columns(taxonomy), format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for block in prediction_tables(taxonomy, ids, blocks):
             writer.write(block)
     return writer.rows
 
 
-def export_likeliest(
+def shortened(taxonomy: Taxonomy, top: int | None = None) -> int | None:
+    """How many concepts of each item are written: as wished, else all where there is room for a column each.
+
+    >>> shortened(Taxonomy({"animal": ["cat", "dog"]})), shortened(Taxonomy({"n": list(map(str, range(500)))}))
+    (None, 10)
+    """
+    return TOP if top is None and len(taxonomy.leaves) >= MANY_FINE else top
+
+
+def _export_likeliest(
     path: str | Path,
     kind: str | None,
     taxonomy: Taxonomy,
@@ -146,7 +205,6 @@ def export_likeliest(
     *,
     safe: bool = False,
 ) -> int:
-    """Write rows of items and fine concepts: the most probable ones of each item, and all that are chosen."""
     paths = np.array([taxonomy.path(leaf) for leaf in taxonomy.leaves], object)
     with writing(path, LIKELIEST, format_of(Path(path), kind, safe=safe), safe=safe) as writer:
         for numbers, probabilities, chosen in blocks:
@@ -177,10 +235,46 @@ def likeliest(probabilities: NDArray[np.float32], top: int) -> Index:
     return best
 
 
-def _paths(store: Store) -> dict[int, str]:
-    """The path of every concept by its stable id."""
-    taxonomy = store.taxonomy
-    return {stable: taxonomy.path(number) for stable, number in store.number_of.items()}
+class _People:
+    """Who answered what, for formats that can say it."""
+
+    def __init__(self, store: Store, columns: Index) -> None:
+        self.store, self.columns = store, columns
+
+    @cached_property
+    def read(self) -> tuple[Opinions, tuple[str, ...], Claims]:
+        """The latest answer of each annotator about each entry, by item; the annotators; and what was imported."""
+        ledger = self.store.consensus.ledger()
+        opinions = ledger.agreement.opinions
+        return opinions.some(np.argsort(opinions.items, kind="stable")), ledger.names, self.store.consensus.claims()
+
+    def __call__(self, part: Part) -> list[Person]:
+        """What each of those who answered anything about the items of a part says of them."""
+        numbers = np.array([item.number for item in part.items], np.intp)
+        opinions, names, claims = self.read
+        contents = self.store.contents
+        here = slice(*np.searchsorted(opinions.items, [numbers.min(initial=0), numbers.max(initial=-1) + 1]))
+        opinions = opinions.some(np.arange(len(opinions.items))[here])
+        concepts = contents.numbers(opinions.concepts)
+        counts = np.isin(opinions.concepts, list(contents.counts_for))  # also for what they were merged into
+        people = []
+        for who in np.unique(opinions.annotators).tolist():
+            own = np.flatnonzero((opinions.annotators == who) & counts)
+            shown, places = np.unique(opinions.items[own], return_inverse=True)
+            imported = claims.take(shown)
+            labels, there = imported.labels.copy(), concepts[own] >= 0
+            apply_answers(labels, imported.labels, places[there], concepts[own][there], opinions.values[own][there])
+            if contents.merged_now:
+                put_merged(contents, labels, imported, agreed(replace(opinions.some(own), items=places)))
+            rows = np.searchsorted(numbers, shown)
+            settles = np.bincount(places, ~opinions.settles[own], len(shown)) == 0
+            people.append(Person(names[who], rows, labels.states(concepts=self.columns), settles))
+        return people
+
+
+def _images(store: Store) -> str:
+    folder = image_folder(store)
+    return "" if folder is None else folder.name
 
 
 def _blocks(items: int, concepts: int) -> Iterator[Index]:

@@ -14,7 +14,7 @@ from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.project.store.locks import locked
-from ramify.project.store.store import Store
+from ramify.project.store.store import Item, Store
 from ramify.project.transfer.again import embed_again
 from ramify.project.transfer.features import (
     EMBEDDER,
@@ -30,6 +30,7 @@ from ramify.project.transfer.features import (
     refuse_unreadable,
 )
 from ramify.project.transfer.names import TEMPLATES, file_templates
+from ramify.project.transfer.revising import revision_of
 from ramify.readers import Items, Layout, read_for
 from ramify.readers.formats import path_of
 from ramify.taxonomy import Index, Taxonomy
@@ -58,6 +59,8 @@ class Incoming:
     drafts: Path | None
     left_out: list[str]
     """Items that cannot be read, and why."""
+    id_of: Index
+    """The ids of the concepts that the items were read with, by number."""
 
     @property
     def embed(self) -> str:
@@ -68,6 +71,12 @@ class Incoming:
     def ids(self) -> list[str]:
         """The ids of the items that can be used."""
         return [self.items.ids[number] for number in self.chosen]
+
+    def shown(self, numbers: Index) -> list[Item]:
+        """Some of them, with what people see of them."""
+        chosen = [(number, self.chosen[number]) for number in numbers.tolist()]
+        items = self.items
+        return [Item(number, items.ids[place], items.texts[place], self.pictures[place]) for number, place in chosen]
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,28 @@ class Added:
     """Items with an empty list of labels."""
     notes: tuple[str, ...] = ()
     """Sentences on what else one should know."""
+    answers: int = 0
+    """Answers that came with the items."""
+    people: int = 0
+    """Who gave them."""
+
+    def told(self, total: int) -> list[str]:
+        """Sentences on what was done, where the project has so many items now.
+
+        >>> Added(2, 1, "text", [], ("mood",), 0).told(3)[-1]
+        'Added 2 items, 1 were there already: the project has 3, with features by text.'
+        """
+        ignored = f"Ignored: {', '.join(map(repr, self.ignored))} (neither id, text, picture nor a concept)."
+        empty = f"{self.unlabelled} items list no label, so theirs are unknown (write none where no concept applies)."
+        present = f", {self.present} were there already" if self.present else ""
+        answers = f"Saved {self.answers} answers of {self.people} people."
+        return [
+            *([ignored] if self.ignored else []),
+            *([empty] if self.unlabelled else []),
+            *(f"{note[:1].upper()}{note[1:]}." for note in self.notes),
+            f"Added {self.added} items{present}: the project has {total}, with features by {self.embed}.",
+            *([answers] if self.people else []),
+        ]
 
 
 def init(
@@ -135,6 +166,7 @@ def add(store: Store, source: Any, **options: Any) -> Added:
                 counts = _add(store, incoming)
     drop_drafts(store, *drafts)
     read = incoming.items
+    answers = _take_in(store, incoming)
     notes = (*read.notes, *_fitting(store, incoming.embedder, options.get("progress")))
     if incoming.embed == SIMPLE and options.get("embed") is None and first and default_embedder(texts=False) == SIMPLE:
         notes = (
@@ -142,7 +174,24 @@ def add(store: Store, source: Any, **options: Any) -> Added:
             f"{SIMPLE} is a simple extractor: with the extra pictures, features say far more of photos "
             f"(pip install 'ramify[pictures]', then `ramify embed {store.folder} --again --with efficientnet`)",
         )
-    return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled, notes)
+    people = len({said.annotator for said in read.annotations})
+    return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled, notes, answers, people)
+
+
+def _take_in(store: Store, incoming: Incoming) -> int:
+    """Record what people say of the items as answers; returns how many are new. The same again changes nothing."""
+    items, id_of = incoming.items, incoming.id_of
+    if not items.annotations:
+        return 0
+    numbers = {name: number for number, name in enumerate(store.all_ids().tolist())}
+    usable = set(incoming.chosen.tolist())
+    listed = [said for said in items.annotations if said.item in usable]
+    try:
+        return store.answers.revise([revision_of(said, numbers[items.ids[said.item]], id_of) for said in listed]).saved
+    except RamifyError as error:
+        raise RamifyError(
+            f"the items were added, but nothing of what people say of them (the same command may be repeated): {error}"
+        ) from None
 
 
 def _fitting(store: Store, by: Embedder | None, progress: Progress | None) -> list[str]:
@@ -201,7 +250,10 @@ def prepare(
     With ``new`` all are embedded, also those that are in the project. ``how`` is the engine that embeds.
     """
     check(how)
-    items = read_for(source, store.taxonomy, layout)
+    contents = store.contents
+    items = read_for(source, contents.taxonomy, layout)
+    if new:
+        items = items.with_annotations(everyone=True)
     if coarse_only:
         items = items.coarse_only()
     features = items.features if features is None and embed is None else features
@@ -232,7 +284,7 @@ def prepare(
     left_out = _reasons(items, unreadable)
     if left_out and rows is not None:
         rows = rows[chosen]
-    return Incoming(items, chosen, rows, pictures, folder, by, drafts, left_out)
+    return Incoming(items, chosen, rows, pictures, folder, by, drafts, left_out, contents.id_of)
 
 
 def _reasons(items: Items, unreadable: Mapping[int, str]) -> list[str]:

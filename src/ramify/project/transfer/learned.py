@@ -6,9 +6,11 @@ from typing import Any
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.learners import LEARNERS, Learner, learner_class, load
+from ramify.learners.carried import Carried
 from ramify.project.store.models import KeptModel
 from ramify.project.store.store import Store
-from ramify.taxonomy import Index
+from ramify.project.transfer.names import read_names
+from ramify.taxonomy import Index, Taxonomy
 
 
 def make_learner(name: str, **parameters: Any) -> Learner:
@@ -42,11 +44,16 @@ def _fitting(name: str, value: Any, default: Any) -> Any:
     return value
 
 
-def load_kept(kept: KeptModel, features: Any, labels: Labels, annotated: Index) -> Learner:
-    """The learner of a kept model; where it learns at once, it takes in what changed since it was trained."""
+def load_kept(store: Store, kept: KeptModel, features: Any, labels: Labels, annotated: Index) -> Learner:
+    """The learner of a kept model; where it learns at once, it takes in what changed since it was trained.
+
+    Where the taxonomy was changed since, it goes on as far as it can: see ``Carried``.
+    """
     if kept.damage is not None:
         raise RamifyError(kept.damage)
     learner = load(kept.folder / "learner")
+    if learner.taxonomy_ != labels.taxonomy:
+        learner = _carried(store, learner, features, labels.taxonomy)
     if learner.learns_at_once and learner.taxonomy_ == labels.taxonomy:
         changed = learner.changed_items(labels, annotated)
         if len(changed):
@@ -54,12 +61,30 @@ def load_kept(kept: KeptModel, features: Any, labels: Labels, annotated: Index) 
     return learner
 
 
+def _carried(store: Store, learner: Learner, features: Any, taxonomy: Taxonomy) -> Learner:
+    """The same learner for the project's taxonomy; as it is, where the project never had the one that it knows."""
+    contents, before = store.contents, learner.taxonomy_
+    ids = store.changes.ids_of(before)
+    if ids is None or contents.taxonomy != taxonomy:
+        return learner
+    sources: list[list[int]] = [[] for _ in range(len(taxonomy))]
+    for old, stable in enumerate(ids):
+        if stable in contents.counts_for:
+            sources[contents.counts_for[stable]].append(old)
+    if sources == [[n] for n in range(len(before))] and before.form == taxonomy.form:
+        learner.taxonomy_ = taxonomy  # only names and descriptions are new
+        return learner
+    new = any(not of and number < len(taxonomy.leaves) for number, of in enumerate(sources))
+    names = read_names(store).vectors if new and learner.uses_names else None
+    return Carried(learner=learner, taxonomy=taxonomy, sources=sources, names=names, features=features)
+
+
 def current_learner(store: Store, labels: Labels) -> Learner:
     """The newest model that is whole, with all answers given since it was trained."""
     damage: RamifyError | None = None
     for kept in store.models.candidates():
         try:
-            learner = load_kept(kept, store.features(), labels, store.answered_items())
+            learner = load_kept(store, kept, store.features(), labels, store.answered_items())
         except RamifyError as error:
             damage = damage or error
             continue

@@ -82,7 +82,7 @@ def audit_of(
     store: Store, learner: Learner, labels: Labels, imported: Labels, least: ArrayLike, *, coarse_known: bool = True
 ) -> Audit | None:
     """What the project's audit says of labels that are chosen so; None where the learner cannot leave answers out."""
-    number_of = store.number_of
+    number_of = {int(store.id_of[root]): int(root) for root in labels.taxonomy.roots}  # what was a root may be none now
     rows = [r for r in store.audits.all() if r.item < len(labels) and r.concept in number_of]
     columns = [(r.item, number_of[r.concept], r.drawn_from, r.items, r.after) for r in rows]
     draws = Draws(*np.array(columns, np.intp).reshape(-1, 5).T)

@@ -1,6 +1,6 @@
 """Predictions for a project's items or for new ones: by thresholds, or at a precision or recall that is promised."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -18,16 +18,16 @@ from ramify.learners.base import at_once
 from ramify.learners.warm import warm_items
 from ramify.parcels import travels_by_name
 from ramify.progress import Report
-from ramify.project.store.store import Store
+from ramify.project.store.store import Item, Store
 from ramify.project.transfer.exporting import likeliest
-from ramify.project.transfer.features import Progress, drop_drafts
+from ramify.project.transfer.features import Progress, drop_drafts, image_folder
 from ramify.project.transfer.importing import prepare
 from ramify.project.transfer.learned import current_learner
 from ramify.project.transfer.measuring import audit_of, no_left_out
 from ramify.quality.deciding import Blocks, Decided, decide, has_coarse
 from ramify.quality.decoding import MORE_PROBABLE_THAN_NOT
 from ramify.quality.promise import Kind, Promise, promise
-from ramify.quality.thresholds import thresholds_of
+from ramify.quality.thresholds import left_out_answers, thresholds_by
 from ramify.taxonomy import Index, Taxonomy
 
 Task: TypeAlias = tuple[Index, Any, Cells]
@@ -43,6 +43,18 @@ class Rule:
     fill: bool = False
     """Whether a child is chosen where one of them must be relevant, and none is probable enough."""
     promises: tuple[Promise, ...] = ()
+    trade: "Trade | None" = None
+    """What was given for F1, where thresholds are those of the best one."""
+
+
+class Trade(NamedTuple):
+    """Of answers left out one by one: which share of labels is right, and which share of what is relevant is found."""
+
+    right: float
+    found: float
+    right_at_half: float
+    """With one half as the threshold of all."""
+    found_at_half: float
 
 
 @dataclass
@@ -62,6 +74,8 @@ class Predicted:
     """Predictions that are computed while they are read."""
 
     ids: list[str]
+    shown: Callable[[Index], list[Item]]
+    """The items of some numbers, with what people see of them."""
     blocks: Blocks
     rule: Rule
     found: Found
@@ -69,6 +83,8 @@ class Predicted:
     """Items that cannot be read, and why."""
     untested: bool
     """Whether no item is completely known: then nothing says how good the probabilities are."""
+    images: str = ""
+    """The name of the folder that the pictures lie in."""
 
 
 @contextmanager
@@ -103,11 +119,14 @@ def predicting(
     elif precision is not None or recall is not None:
         rule = _promised(store, learner, own, labels, precision, recall)
     else:
-        rule = Rule(thresholds_of(learner, own, store.imported()), fill=True)
+        rule = _of_best_f1(learner, own, store.imported())
     features = store.features() if new is None else new.features
     blocks = predict(learner, features, labels, rule, found, top=top, how=how, report=progress)
     ids, left_out = (store.all_ids().tolist(), []) if new is None else (new.ids, new.left_out)
-    yield Predicted(ids, blocks, rule, found, left_out, untested=not len(warm_items(own)))
+    shown = store.items if new is None else new.shown
+    images = image_folder(store) if new is None else new.images
+    untested = not len(warm_items(own))
+    yield Predicted(ids, shown, blocks, rule, found, left_out, untested, "" if images is None else images.name)
     if new is not None:
         drop_drafts(store, new.drafts)
 
@@ -208,11 +227,25 @@ class _Predictor:
         return block, whole if self.top is None else Likely.of(whole, self.top), predicted
 
 
+def _of_best_f1(learner: Learner, own: Labels, imported: Labels) -> Rule:
+    """The rule by which labels are chosen where nothing else is wished, and what it trades for what."""
+    seen, count = left_out_answers(learner, own, imported), len(own.taxonomy.leaves)
+    least, half = thresholds_by(seen, count), np.full(count, MORE_PROBABLE_THAN_NOT)
+    if seen is None or (least == half).all():
+        return Rule(least, fill=True)
+    return Rule(least, fill=True, trade=Trade(*seen.right_and_found(least), *seen.right_and_found(half)))
+
+
 def _promised(
     store: Store, learner: Learner, own: Labels, labels: Labels, precision: float | None, recall: float | None
 ) -> Rule:
     """The rule by which predicted labels are right, or found, as often as wished; refused where there is none."""
     kind: Kind = "precision" if precision is not None else "recall"
+    if learner.stands_in:
+        raise RamifyError(
+            f"the taxonomy of {store.folder} was changed since its model was trained, so no {kind} can be promised: "
+            f"run `ramify train {store.folder}` first"
+        )
     target = precision if precision is not None else recall
     assert target is not None
     if not 0 < target < 1:
@@ -249,3 +282,17 @@ def what_it_takes(part: Promise) -> str:
     if part.more is None:
         return f"{seen}; other answers must teach the model first"
     return f"{seen}; about {part.more} more audit answer{'s' * (part.more > 1)} would do"
+
+
+def what_is_traded(trade: Trade) -> str:
+    """What thresholds of the best F1 give for what.
+
+    >>> print(what_is_traded(Trade(0.55, 0.71, 0.86, 0.42)))
+    Labels are chosen for the best F1: of the answers, each left out, 0.71 of what is relevant is found so, and 0.55 of
+    the labels are right. With --threshold 0.5 it would be 0.42 and 0.86; --precision promises a share.
+    """
+    return (
+        f"Labels are chosen for the best F1: of the answers, each left out, {trade.found:.2f} of what is relevant is "
+        f"found so, and {trade.right:.2f} of\nthe labels are right. With --threshold 0.5 it would be "
+        f"{trade.found_at_half:.2f} and {trade.right_at_half:.2f}; --precision promises a share."
+    )

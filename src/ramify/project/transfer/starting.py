@@ -1,7 +1,7 @@
 """From raw data to a project in one step: what was found is said, concepts are proposed, items are added."""
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +41,14 @@ def look(
     taxonomy: str | Path | None = None,
     *,
     coarse_only: bool = False,
+    partial: bool = False,
     **columns: Any,
 ) -> Found:
     """Look at a file or a folder: its items, its concepts, and what is still to be asked.
 
     Concepts are those of the project, where it is there already, or of a taxonomy file, or else what the source names.
-    ``columns`` (id, text, picture, labels, ignore) are those of a table that need no guess.
+    ``columns`` (id, text, picture, labels, ignore) are those of a table that need no guess; ``partial`` is as
+    ``Layout`` has it.
     """
     if not path_of(source).exists():
         raise RamifyError(f"{source}: there is no such file or folder")
@@ -57,12 +59,13 @@ def look(
         if given is not None and given != there:
             raise RamifyError(
                 f"{folder} is a project with other concepts than {taxonomy}: begin another one with --project, or "
-                f"divide its concepts with `ramify split {folder} CONCEPT FINER ...`"
+                f"divide its concepts with `ramify taxonomy split {folder} CONCEPT FINER ...`"
             )
     elif given is not None:
         concepts, layout = given, guess(source, given, **columns)
     else:
         concepts, layout = propose(source, **columns)
+    is_table, layout = layout != Layout(), replace(layout, partial=partial)
     items = read_for(source, concepts, layout)
     if coarse_only:
         items = items.coarse_only()
@@ -71,13 +74,12 @@ def look(
     numbered = " (no column names each row, so rows are numbered)" if layout.id is None else ""
     named = [f"{what} in {' and '.join(map(repr, names))}" for what, names in parts.items() if any(names)]
     of_what = f" with {' and '.join(kinds)}" if kinds else ""
-    is_table = layout != Layout()
     said = f"{len(items.ids)} items{of_what}" + (f": {', '.join(named)}{numbered}" if is_table and named else "")
     return Found(
         concepts,
         layout,
         said,
-        len(items.labels.unknown()[0]),
+        len(items.with_annotations(everyone=True).labels.unknown()[0]),
         default_embedder(texts=False) if len(kinds) == 2 else None,
     )
 

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,18 @@ FORMATS = ("csv", "jsonl", "parquet")  # more can be read: see readers.rows
 SEPARATOR = ";"  # between the names of a list, where a format has no lists
 
 
-def format_of(path: Path | None, wanted: str | None, *, safe: bool = False) -> str:
+def format_of(path: Path | None, wanted: str | None, *, safe: bool = False, others: Iterable[str] = ()) -> str:
     """The format that was asked for, or else the one that the ending of the file's name says.
 
-    Only .csv files can be made ``safe`` for spreadsheets.
+    Only .csv files can be made ``safe`` for spreadsheets. ``others`` are formats beside those of tables of rows.
 
     >>> format_of(Path("labels.parquet"), None), format_of(Path("labels"), "csv")
     ('parquet', 'csv')
     """
     name = wanted or ("" if path is None else path.suffix.lower().lstrip("."))
-    if name not in FORMATS:
-        raise RamifyError(f"the format {name!r} is none of {', '.join(FORMATS)}: choose one with --format")
+    names = (*FORMATS, *others)
+    if name not in names:
+        raise RamifyError(f"the format {name!r} is none of {', '.join(names)}: choose one with --format")
     if safe and name != "csv":
         raise RamifyError(f"{path}: only .csv files are made safe for spreadsheets: write one, or leave out --safe-csv")
     return name

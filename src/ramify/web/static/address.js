@@ -1,6 +1,6 @@
 // Which view is shown, and its filters, as they stand in the address after "#": so that back, forward and links work.
 
-export const VIEWS = ["ask", "browse", "review"];
+export const VIEWS = ["ask", "browse", "review", "project"];
 
 // What an address says; null where it says nothing of ours.
 export function read(hash) {

@@ -4,6 +4,7 @@ import { post, Refused } from "./api.js";
 import { announce, button, byId, h, icon } from "./dom.js";
 import { openFlag } from "./flag.js";
 import { CHOICE_KEYS } from "./keys.js";
+import { likeliest, lookAtWords } from "./marking.js";
 import { questionView } from "./question.js";
 import { LOOKING, session, WAITING } from "./session.js";
 import { chosenBy, isSingle, sameEntries, spoken } from "./task.js";
@@ -43,15 +44,18 @@ export class Asking {
     if (session.fetching || session.leftOver || !session.outbox?.empty) return;
     if (session.ready.length + (session.task ? 1 : 0) >= IN_HAND) return;
     session.fetching = true;
+    session.answered.clear();
+    let overtaken = false; // by an answer that was saved meanwhile: its question was handed out again
     try {
       const tasks = await post("/api/next", { annotator, mode, count: IN_HAND, tab: session.tab });
-      if (round === session.round && session.outbox.empty) this.take(tasks);
+      overtaken = tasks.some(({ entries }) => entries.some(({ item }) => session.answered.has(item)));
+      if (round === session.round && session.outbox.empty && !overtaken) this.take(tasks);
     } catch (error) {
       session.note = error instanceof Refused ? error.message : WAITING;
       if (!session.task) this.draw();
     } finally {
       session.fetching = false;
-      if (round !== session.round) this.refill();
+      if (round !== session.round || overtaken) this.refill();
     }
   }
 
@@ -132,7 +136,9 @@ export class Asking {
       const { chosen, task, parent } = session;
       if (!chosen.size && task.exhaustive && task.mode === GROUP && parent) {
         session.doubt = true;
-        announce(`None of these? Is the label ${parent.name} wrong here? w: yes, escape: no.`);
+        const doubt = task.above?.at(-1)?.source === "imported" ? "Is the label" : "Does";
+        const what = doubt === "Does" ? "not apply" : "wrong";
+        announce(`None of these? ${doubt} ${parent.name} ${what} here? w: yes, escape: no.`);
         this.redraw();
         return;
       }
@@ -159,6 +165,27 @@ export class Asking {
       if (session.guess && isSingle(session.task))
         announce(byId("question").querySelector(".guess")?.textContent ?? "");
     },
+    words: async () => {
+      const { task } = session;
+      if (task.mode === GRID || !task.item.text) return;
+      if (session.words) session.words = null;
+      else {
+        try {
+          const asked = task.entries.map(({ concept }) => concept);
+          const words = await lookAtWords(task.item.item, asked);
+          if (session.task !== task) return;
+          session.words = { ...words, chosen: likeliest(words)[0] };
+        } catch (error) {
+          session.words = { pieces: [], concepts: [], note: error.message };
+        }
+      }
+      this.redraw();
+      if (session.words) announce(byId("question").querySelector(".speaking").textContent);
+    },
+    wordsFor: (concept) => {
+      session.words.chosen = concept;
+      this.redraw();
+    },
     undo: () => this.undo(),
   };
 
@@ -174,6 +201,7 @@ export class Asking {
     if (name === "w" || (doubt && name === "y")) return actions.wrong();
     if (name === "g") return actions.guess();
     if (name === "f") return actions.flag();
+    if (name === "h") return actions.words();
     if (single && name === "y") return actions.single(YES);
     if (single && name === "n") return actions.single(NO);
     if (!single && name === "enter") return actions.confirm();
@@ -233,6 +261,7 @@ export class Asking {
     if (note) return h("div", { class: "card question empty" }, h("p", { class: "soft" }, icon("wait"), " ", note));
     const spent = status?.budget && status.answers >= status.budget;
     const known = status?.unknown === 0;
+    const others = status ? status.questions > status.flagged : true; // somebody may be busy with them
     let sentence = "There is nothing left to ask you in this mode.";
     if (spent) sentence = `The budget of ${status.budget} answers is used up.`;
     else if (known) sentence = "Everything is known: there is nothing left to ask anybody.";
@@ -243,6 +272,7 @@ export class Asking {
       h("p", null, sentence),
       !spent &&
         !known &&
+        others &&
         h(
           "p",
           { class: "soft" },

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { announce, bar, bdi, button, byId, entryMark, h, itemView, percent } from "./dom.js";
 import { openItem, whyButton, yesNo } from "./item.js";
 import { Selection } from "./selection.js";
-import { DISPUTED, LONGEST_QUERY, MOST_ANSWERS, NO, STATES, UNKNOWN, YES } from "./words.js";
+import { DISPUTED, DOUBTED, LONGEST_QUERY, MOST_ANSWERS, NO, STATES, UNKNOWN, YES } from "./words.js";
 
 const PAGE = 24;
 const PAUSE = 250; // milliseconds without a change to the filters, after which it is searched
@@ -15,7 +15,6 @@ const SORTS = [
   ["likely", "likeliest first"],
   ["unlikely", "least likely first"],
   ["unsure", "most unsure first"],
-  ["contradicted", "labels the model doubts"],
 ];
 
 const count = (number) => number.toLocaleString("en-GB");
@@ -54,16 +53,37 @@ export class Browsing {
 
   // -- filters --------------------------------------------------------------------------------------------------------
 
-  makeFields() {
+  conceptOptions() {
     const option = (value, text) => h("option", { value, dir: "auto" }, text);
     const indent = (concept) => `${"\u2003".repeat(concept.path.split(" > ").length - 1)}${concept.name}`;
+    const listed = [...this.concepts.values()].map((concept) => option(concept.concept, indent(concept)));
+    return [option("", "any concept"), ...listed];
+  }
+
+  // Somebody changed the taxonomy.
+  renew() {
+    const { concept } = this.fields;
+    const { value } = concept;
+    concept.replaceChildren(...this.conceptOptions());
+    concept.value = this.concepts.has(Number(value)) ? value : "";
+    this.allow();
+  }
+
+  makeFields() {
+    const option = (value, text) => h("option", { value, dir: "auto" }, text);
     const share = (name, value) =>
       h("input", { name, type: "number", min: 0, max: 100, step: 1, value, inputmode: "numeric" });
-    const listed = [...this.concepts.values()].map((concept) => option(concept.concept, indent(concept)));
     const states = STATES.map((state) => option(state, state));
     return {
-      concept: h("select", { name: "concept" }, option("", "any concept"), listed),
-      state: h("select", { name: "state" }, option("", "any state"), states, option(DISPUTED, "people disagree")),
+      concept: h("select", { name: "concept" }, this.conceptOptions()),
+      state: h(
+        "select",
+        { name: "state" },
+        option("", "any state"),
+        states,
+        option(DISPUTED, "people disagree"),
+        option(DOUBTED, "the model doubts it"),
+      ),
       sort: h(
         "select",
         { name: "sort" },
@@ -156,6 +176,11 @@ export class Browsing {
     );
   }
 
+  // Who looks at what is disputed or doubted has the last word.
+  get settles() {
+    return [DISPUTED, DOUBTED].includes(this.fields.state.value);
+  }
+
   choose(concept) {
     this.form.reset();
     this.fields.concept.value = String(concept);
@@ -228,7 +253,7 @@ export class Browsing {
     const { concept } = this;
     if (!concept || !items.length) return;
     const answers = items.map((item) => ({ item, concept: concept.concept, answer }));
-    this.send(answers, this.fields.state.value === DISPUTED);
+    this.send(answers, this.settles);
     announce(`${concept.name}: ${answer} for ${count(items.length)}`);
     this.selection.set([]);
     await this.settled();
@@ -291,7 +316,8 @@ export class Browsing {
 
   card({ item, entries }) {
     const { send, settled, concept } = this;
-    const open = () => openItem(item.item, { send, settled, closed: () => this.load() });
+    const first = concept ? [concept.concept] : [];
+    const open = () => openItem(item.item, { send, settled, first, closed: () => this.load() });
     const chosen = concept && entries.find((entry) => entry.concept === concept.concept);
     const name = h("span", { class: "soft found-id", dir: "auto" }, item.id);
     const choose = () => this.selection.toggle(item.item);
@@ -313,7 +339,7 @@ export class Browsing {
   chosenEntry(item, entry) {
     const reasons = h("div");
     const correct = async (answer) => {
-      this.send([{ item: item.item, concept: entry.concept, answer }], entry.disputed);
+      this.send([{ item: item.item, concept: entry.concept, answer }], entry.disputed || this.settles);
       announce(`${entry.path}: ${answer}`);
       await this.settled();
       await this.load();

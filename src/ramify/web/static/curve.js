@@ -94,7 +94,7 @@ export function learningCurve(points) {
     return h(
       "p",
       { class: "soft" },
-      `The curve starts when a model has been trained and ${FEWEST} items are completely known: with fewer, chance would look like a trend.`,
+      `The curve starts some answers after a model was trained, once ${FEWEST} items are completely known: with fewer, chance would look like a trend.`,
     );
   }
   const { lines, from, to } = curve;

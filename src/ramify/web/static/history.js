@@ -1,11 +1,12 @@
-// The last ten answers, to click and change.
+// The last answers, ten to a page, to click and change.
 
 import { get } from "./api.js";
 import { bdi, button, byId, h, icon, itemView } from "./dom.js";
-import { LONGEST_PAGE, NO, SKIP, UNDO, YES } from "./words.js";
+import { LONGEST_PAGE, NO, SKIP, YES } from "./words.js";
 
 const SHOWN = 10; // requests; in the group and grid modes each is many answers
-let shown = SHOWN;
+let pages = [null]; // before which answer each page begins that was turned to, the shown one last
+let shownTo = null;
 
 // The answers of one request belong together: they bear the same time.
 export function requests(answers) {
@@ -68,31 +69,46 @@ function card(answers, open) {
   );
 }
 
+// So many requests of those that came, and before which answer the next page begins: null where there is none.
+export function paged(answers, most, limit) {
+  const groups = requests(answers);
+  const more = groups.length > most || answers.length === limit;
+  const complete = groups.length > most || groups.length < 2 || !more ? groups : groups.slice(0, -1); // the last may go on
+  const shown = complete.slice(0, most);
+  return { shown, next: more ? (shown.at(-1)?.at(-1)?.seq ?? null) : null };
+}
+
 export async function drawHistory(annotator, open) {
-  const answers = await get("/api/history", { annotator, limit: LONGEST_PAGE });
-  const last = requests(answers.filter(({ answer }) => answer !== UNDO)).slice(0, shown + 1);
-  const more = last.length > shown;
-  last.splice(shown);
-  const showMore = () => {
-    shown += SHOWN;
-    drawHistory(annotator, open);
+  if (annotator !== shownTo) [pages, shownTo] = [[null], annotator];
+  const answers = await get("/api/history", { annotator, limit: LONGEST_PAGE, before: pages.at(-1) });
+  const { shown, next } = paged(answers, SHOWN, LONGEST_PAGE);
+  const turn = (to) => {
+    pages = to;
+    return drawHistory(annotator, open);
   };
-  byId("history").replaceChildren(
-    ...(last.length
-      ? [
-          h(
-            "h2",
-            { class: "small-title" },
-            "Your last answers",
-            h("span", { class: "soft" }, " click one to change it"),
-          ),
-          h(
-            "ol",
-            null,
-            last.map((request) => card(request, open)),
-          ),
-          more ? button("Show more", showMore, { class: "small quiet" }) : "",
-        ]
-      : []),
+  const place = byId("history");
+  const held = [...place.querySelectorAll(".turn button")].indexOf(document.activeElement);
+  const turns = h(
+    "p",
+    { class: "turn" },
+    button("Newer", () => turn(pages.slice(0, -1)), { class: "small", disabled: pages.length < 2 }),
+    button("Older", () => turn([...pages, next]), { class: "small", disabled: next === null }),
   );
+  const title = h(
+    "h2",
+    { class: "small-title" },
+    pages.length > 1 ? `Your answers, page ${pages.length}` : "Your last answers",
+    h("span", { class: "soft" }, " click one to change it"),
+  );
+  const list = h(
+    "ol",
+    null,
+    shown.map((request) => card(request, open)),
+  );
+  place.replaceChildren(...(shown.length || pages.length > 1 ? [title, list] : []));
+  if (next !== null || pages.length > 1) place.append(turns);
+  if (held < 0) return;
+  const [newer, older] = turns.querySelectorAll("button"); // the focus stays, unless there is nothing more on that side
+  const [same, other] = held === 0 ? [newer, older] : [older, newer];
+  (same.disabled ? other : same).focus({ preventScroll: true });
 }

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { announce, bar, button, dialog, entryMark, h, icon, itemView, percent } from "./dom.js";
 import { openFlag } from "./flag.js";
+import { legend, lookAtWords, markedText } from "./marking.js";
 import { reasonList } from "./reasons.js";
 import { NO, SKIP, UNKNOWN, YES } from "./words.js";
 
@@ -31,10 +32,10 @@ export function whyButton(item, concept, place) {
       place.replaceChildren(h("p", { class: "soft" }, error.message));
     }
   };
-  return button("Why?", toggle, { class: "small quiet", "aria-expanded": "false" });
+  return button("Why?", toggle, { class: "small quiet why", "aria-expanded": "false", "data-concept": concept });
 }
 
-function row(item, entry, correct) {
+function row(item, entry, correct, mark) {
   const known = entry.probability !== null && entry.probability !== undefined;
   const reasons = h("td", { colspan: 4 });
   const line = h(
@@ -48,6 +49,7 @@ function row(item, entry, correct) {
       { class: "row-actions" },
       yesNo(entry.state, (answer) => correct(entry, answer)),
       whyButton(item, entry.concept, reasons),
+      known && mark && button("Words", () => mark(entry), { class: "small quiet" }),
     ),
   );
   return [line, h("tr", { class: "why-row" }, reasons)];
@@ -84,13 +86,15 @@ export async function openItem(number, { send, settled, first = [], closed = () 
     box.querySelector("h2").textContent = known.item.id;
     box.querySelector("h2").setAttribute("dir", "auto");
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+    const asked = (it) => it.getAttribute("aria-expanded") === "true";
+    const explained = [...table.querySelectorAll(".why")].filter(asked).map((it) => it.dataset.concept);
     const rest = entries.length - top;
     const unfold = () => {
       unfolded = true;
       load();
     };
     table.replaceChildren(
-      ...entries.slice(0, top).flatMap((entry) => row(number, entry, correct)),
+      ...entries.slice(0, top).flatMap((entry) => row(number, entry, correct, known.item.text && mark)),
       rest > 0
         ? h("tr", null, h("td", { colspan: 4 }, button(`Show the other ${rest}`, unfold, { class: "small" })))
         : "",
@@ -110,6 +114,22 @@ export async function openItem(number, { send, settled, first = [], closed = () 
       open.length ? button([icon("flag"), "Flag this item"], () => openFlag(say), { class: "small" }) : "",
     );
     if (focused > 0) box.querySelectorAll("button")[focused]?.focus();
+    // Reasons that were open, or asked for in this moment, stay open, and are those of now.
+    for (const it of table.querySelectorAll(".why")) if (explained.includes(it.dataset.concept)) it.click();
+  }
+
+  // The words that speak for a concept, in place of the plain text.
+  async function mark(entry) {
+    let words;
+    try {
+      words = await lookAtWords(number, [entry.concept]);
+    } catch (error) {
+      words = { pieces: [], concepts: [], note: error.message };
+    }
+    const said = legend(words, entry.concept, () => entry.path);
+    if (words.concepts.length) media.replaceChildren(markedText(words, entry.concept, "dialog-size"), said);
+    else media.replaceChildren(media.firstChild, said);
+    announce(said.textContent);
   }
 
   async function correct(entry, answer) {

@@ -2,7 +2,7 @@
 
 import { session } from "./session.js";
 
-export const COMMANDS = "ynwugmabrf";
+export const COMMANDS = "ynwugmabrfhp";
 export const CHOICE_KEYS = [
   ..."1234567890",
   ...[..."abcdefghijklmnopqrstuvwxyz"].filter((letter) => !COMMANDS.includes(letter)),
@@ -21,6 +21,7 @@ export const HELP = [
       ["f", "flag it: you cannot tell, or the item is broken"],
       ["u or backspace", "undo, as often as you like, even after a reload"],
       ["g", "show what the model guesses"],
+      ["h", "highlight the words of a text that speak for a choice"],
     ],
   ],
   [
@@ -30,6 +31,7 @@ export const HELP = [
       ["a", "ask: the questions"],
       ["b", "browse all items, correct labels"],
       ["r", "review: what people should look at again"],
+      ["p", "project: files, settings, people, training"],
       ["/", "search (browse), or find a choice in a long list"],
       ["?", "this help"],
       ["tab", "from one control to the next; enter and space then press it"],

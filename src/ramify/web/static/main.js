@@ -9,6 +9,7 @@ import { openHelp } from "./help.js";
 import { drawHistory } from "./history.js";
 import { openItem } from "./item.js";
 import { pressed } from "./keys.js";
+import { Managing } from "./managing.js";
 import { askName, drawName } from "./name.js";
 import { drawProblems, drawSaved, hideNotice, notice } from "./notices.js";
 import { Outbox } from "./outbox.js";
@@ -17,7 +18,7 @@ import { Reviewing } from "./review.js";
 import { session } from "./session.js";
 import { YES } from "./words.js";
 
-const KEY_VIEWS = { a: "ask", b: "browse", r: "review" };
+const KEY_VIEWS = { a: "ask", b: "browse", r: "review", p: "project" };
 const LOOK = 10000; // between looks at the progress while nothing happens
 const LOOK_AT_TRAINING = 2000;
 const START_AGAIN = 3000;
@@ -26,6 +27,7 @@ const asking = new Asking({ saved: () => refresh(150), warn: notice });
 const send = (answers, settles, about) => asking.send(answers, {}, settles, about);
 const settled = () => session.outbox.settled();
 const reviewing = new Reviewing({ send, settled });
+const managing = new Managing({ changed: () => refresh(400) });
 let browsing; // made when the concepts are known
 
 async function changeName() {
@@ -52,6 +54,7 @@ function refresh(delay = 0) {
     refreshing = true;
     try {
       [session.status] = await Promise.all([get("/api/status"), drawHistory(session.annotator, change)]);
+      await followTaxonomy();
       drawStatus();
       if (session.status.training?.running && document.visibilityState === "visible") refresh(LOOK_AT_TRAINING);
     } catch {
@@ -62,9 +65,24 @@ function refresh(delay = 0) {
   }, delay);
 }
 
+// Somebody changed the taxonomy: what is shown of it follows, and questions about it are asked for anew.
+const named = (concepts) =>
+  JSON.stringify(concepts.map(({ concept, path, description }) => [concept, path, description]));
+let known = null;
+async function followTaxonomy() {
+  const now = named(session.status.concepts);
+  if (known === null) known = named([...session.concepts.values()]);
+  if (now === known) return;
+  if (session.replaceConcepts(await get("/api/taxonomy"))) managing.renew();
+  browsing.renew();
+  asking.restart({ keep: session.chosen.size > 0 && session.touched });
+  known = now;
+}
+
 function drawStatus() {
   const { status } = session;
   drawProblems(status.problems);
+  managing.draw();
   drawProgress(status, session.concepts, {
     browse: (concept) => {
       show("browse", {});
@@ -117,6 +135,7 @@ function show(name, filters = null) {
   if (name === "browse" && filters) browsing.restore(filters);
   else if (name === "browse") browsing.load();
   if (name === "review") reviewing.load();
+  if (name === "project") managing.load();
   if (name === "ask") byId("question").querySelector(".question")?.focus({ preventScroll: true });
   else byId("main").focus({ preventScroll: true });
   scrollTo({ top: 0 });
@@ -143,7 +162,7 @@ function onKey(event) {
   else if (KEY_VIEWS[name]) visit(KEY_VIEWS[name]);
   else if (name === "esc" && view !== "ask") visit("ask");
   else if (view === "ask") asking.press(name);
-  else if (name === "u") {
+  else if (name === "u" && view !== "project") {
     asking.undo();
     settled().then(() => (view === "browse" ? browsing : reviewing).load());
   } else if (view !== "browse" || !browsing.press(name)) return;
@@ -157,15 +176,15 @@ async function start() {
   try {
     const [project, concepts] = await Promise.all([get("/api/project"), get("/api/taxonomy")]);
     session.project = project;
-    session.concepts = new Map(concepts.map((concept) => [concept.concept, concept]));
+    session.replaceConcepts(concepts);
   } catch (error) {
     notice(error.message);
     setTimeout(start, START_AGAIN);
     return;
   }
   hideNotice();
-  byId("project").textContent = session.project.title;
-  byId("project").title = session.project.about;
+  byId("title").textContent = session.project.title;
+  byId("title").title = session.project.about;
   document.title = `${session.project.title} · Ramify`;
   if (!session.annotator) await askName();
   drawName();

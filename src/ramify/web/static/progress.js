@@ -1,8 +1,8 @@
 // How far the project is: what went wrong, budget, model, learning curve, and counts on the taxonomy tree.
 
-import { post } from "./api.js";
 import { FEWEST, learningCurve } from "./curve.js";
-import { ago, announce, bdi, button, byId, h, icon, lasting, lastingSince, percent, svg } from "./dom.js";
+import { ago, bdi, button, byId, h, icon, lasting, percent, svg } from "./dom.js";
+import { modelLine, trainingNote } from "./training.js";
 import { NO, YES } from "./words.js";
 
 const MOST_PEOPLE = 20;
@@ -50,53 +50,8 @@ function answered({ answers, budget, unknown }) {
   );
 }
 
-function trainingNote(training) {
-  if (training?.running) {
-    const { doing, share, left } = training;
-    const known = typeof share === "number";
-    const done = known
-      ? ` (${doing}, ${percent(share)} done${left === null ? "" : `, about ${lasting(left)} left`})`
-      : "";
-    return h(
-      "div",
-      { class: "training" },
-      h("p", null, icon("wait"), ` Training for ${lastingSince(training.since)}${done}; go on answering.`),
-      known
-        ? h("progress", { max: 1, value: share, "aria-label": `Training: ${doing}, ${percent(share)} done` })
-        : null,
-    );
-  }
-  if (!training?.error) return null;
-  return h("p", { class: "trouble" }, icon("wrong"), ` The last training failed: ${training.error}`);
-}
-
-function model({ model: current, training }, changed) {
-  const start = async () => {
-    try {
-      const result = await post("/api/train", {});
-      announce(result.started ? "Training has started." : (result.reason ?? "No training was started."));
-    } catch (error) {
-      announce(error.message);
-    }
-    changed();
-  };
-  const about = current && [current.learner, current.at && ago(current.at)].filter(Boolean).join(", ");
-  const described = current
-    ? [h("strong", null, `Version ${current.version}`), h("span", { class: "soft" }, ` ${about}`)]
-    : h("span", { class: "soft" }, "None yet: questions are drawn at random.");
-  return h(
-    "section",
-    null,
-    title("Model"),
-    h(
-      "div",
-      { class: "model-line" },
-      h("p", null, described),
-      button("Train", start, { class: "small", disabled: Boolean(training?.running) }),
-    ),
-    trainingNote(training),
-  );
-}
+const model = (status, changed) =>
+  h("section", null, title("Model"), modelLine(status, changed), trainingNote(status.training));
 
 function curve(status) {
   const gains = Object.entries(status.next_100 ?? {}).filter(([, gain]) => typeof gain === "number");

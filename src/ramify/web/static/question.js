@@ -2,6 +2,7 @@
 
 import { bar, bdi, button, h, icon, itemView, key, openPicture, percent } from "./dom.js";
 import { CHOICE_KEYS } from "./keys.js";
+import { legend, markedText } from "./marking.js";
 import { entryKey, follows, isSingle, namesAbove, sameEntries } from "./task.js";
 import { GRID, GROUP, NO, SINGLE, SKIP, YES } from "./words.js";
 
@@ -279,6 +280,29 @@ function doubtBar({ task }, parent, actions) {
   );
 }
 
+// The item, with the words marked that speak for a choice, where that was asked for.
+function mediaSide({ task, words, concepts }, actions) {
+  const { item } = task;
+  const marked = words?.concepts.length ? markedText(words, words.chosen) : null;
+  const shown = item.picture
+    ? button(itemView(item), () => openPicture(item), { class: "zoom", title: "Look closer" })
+    : (marked ?? itemView(item));
+  return h(
+    "div",
+    { class: "media-side" },
+    shown,
+    item.picture && marked,
+    words && legend(words, words.chosen, (concept) => concepts.get(concept).name, actions.wordsFor),
+    h(
+      "div",
+      { class: "media-foot" },
+      h("p", { class: "soft item-id", dir: "auto" }, item.id),
+      item.text &&
+        button("Words", actions.words, { class: "small plain", "aria-pressed": String(Boolean(words)) }, "h"),
+    ),
+  );
+}
+
 // The foot stays in sight, however long the rest is.
 export function questionView(session, actions) {
   const { task, doubt, guess } = session;
@@ -316,14 +340,7 @@ export function questionView(session, actions) {
           task.entries.length > WIDE ? "with-many" : ""
         }`,
       },
-      h(
-        "div",
-        { class: "media-side" },
-        task.item.picture
-          ? button(itemView(task.item), () => openPicture(task.item), { class: "zoom", title: "Look closer" })
-          : itemView(task.item),
-        h("p", { class: "soft item-id", dir: "auto" }, task.item.id),
-      ),
+      mediaSide(session, actions),
       h("div", { class: "ask-side" }, head, ask),
       quotes(session),
     ),

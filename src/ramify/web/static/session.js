@@ -49,6 +49,7 @@ export class Session {
     this.ready = []; // questions to come
     this.past = []; // requests since the page was opened, the last one first to be undone
     this.fetching = false;
+    this.answered = new Set(); // items, since questions were last fetched
     this.round = 0; // changes with mode and annotator, so that late questions of the former ones are dropped
     this.note = LOOKING; // why there is no question
     this.show(null);
@@ -89,6 +90,14 @@ export class Session {
     this.store.set(EXAMPLES, open ? "open" : "closed");
   }
 
+  // The taxonomy as it is now, in the same map: others hold it. Says whether it is another one.
+  replaceConcepts(concepts) {
+    const before = JSON.stringify([...this.concepts.values()]);
+    this.concepts.clear();
+    for (const concept of concepts) this.concepts.set(concept.concept, concept);
+    return before !== JSON.stringify(concepts);
+  }
+
   // Before the page goes: whoever reloads it is the same tab.
   leave() {
     this.tabStore.set(TAB, this.tab);
@@ -112,6 +121,7 @@ export class Session {
     this.said = said; // the answers that were taken back, where there are any
     this.touched = false;
     this.guess = false; // whether the model's guess is shown
+    this.words = null; // which words speak for which concept, and for which of these they are marked
     this.doubt = false; // whether none was chosen where one has to apply
     this.since = this.ticks();
     this.busy = 0; // milliseconds of work on this question
@@ -201,6 +211,7 @@ export class Session {
   }
 
   remember(request) {
+    for (const { item } of request.answers) this.answered.add(item);
     this.past.push(request);
     if (this.past.length > MOST_PAST) this.past.shift();
   }

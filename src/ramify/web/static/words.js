@@ -6,6 +6,7 @@ export const SKIP = "skip";
 export const UNKNOWN = "unknown";
 export const UNDO = "undo";
 export const DISPUTED = "disputed"; // unknown because people disagree
+export const DOUBTED = "doubted"; // known, and a model that did not see it says the opposite
 
 export const STATES = [YES, NO, UNKNOWN]; // what is known of an entry
 export const ANSWERS = [YES, NO, SKIP]; // what a person may say of one
@@ -25,3 +26,5 @@ export const LONGEST_NOTE = 500; // characters of a flag's note
 export const MOST_ANSWERS = 2000; // entries answered in one request
 export const LONGEST_SCREEN = 3600; // seconds that one screen may have taken
 export const LONGEST_PAGE = 200; // items or answers on one page of a list
+export const LONGEST_GUIDELINES = 100000; // characters
+export const LARGEST_UPLOAD = 33554432; // bytes of a table

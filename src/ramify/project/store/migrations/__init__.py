@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, MetaData, Table, Text, inspect, selec
 from ramify.errors import RamifyError
 from ramify.project.store.troubles import intact
 
-NEWEST = 6  # the last step of ``versions``
+NEWEST = 7  # the last step of ``versions``
 BEFORE_ALEMBIC = 3  # steps that SQLite's own number of a version has counted
 KEPT = Table("alembic_version", MetaData(), Column("version_num", Text))
 _alone = Lock()  # alembic's operations belong to the whole process

@@ -1,0 +1,66 @@
+"""Annotations: what people say of items in another tool, each in a piece of its own that may be changed there."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.labels import RELEVANT, UNKNOWN
+
+__all__ = ["Annotation", "agreed_values"]
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What somebody says of an item."""
+
+    item: int
+    """The number of the item."""
+    annotator: str
+    """Who says it; empty where nothing tells."""
+    values: Mapping[int, int]
+    """1 yes, 0 no, by the number of the concept; empty where it was taken back."""
+    name: str = ""
+    """Its own, in the tool that it comes from."""
+    version: str = ""
+    """Which of its states this is: later ones sort later, but for those that begin with ``#``, which just differ."""
+    settles: bool = False
+    """Whether it outranks what others say."""
+    seconds: float | None = None
+    """How long it took."""
+
+    def chosen(self) -> "Annotation":
+        """The same without what it says no to."""
+        return replace(self, values={concept: value for concept, value in self.values.items() if value == RELEVANT})
+
+    def about(self, concepts: Sequence[int | None]) -> "Annotation":
+        """The same about other concepts, by the number of each; those that are None are left out.
+
+        >>> Annotation(0, "Ada", {0: 1, 2: 0}).about([5, None, None]).values
+        {5: 1}
+        """
+        meant = ((concepts[concept], value) for concept, value in self.values.items())
+        return replace(self, values={concept: value for concept, value in meant if concept is not None})
+
+
+def agreed_values(annotations: Iterable[Annotation], n_items: int, n_concepts: int) -> NDArray[np.int8]:
+    """What all who say something of an entry agree on, items x concepts: 1, 0 or -1; what settles outranks the others.
+
+    >>> said = [Annotation(0, "Ada", {0: 1, 1: 0}), Annotation(0, "Bob", {0: 1, 1: 1})]
+    >>> agreed_values(said, 1, 3).tolist()
+    [[1, -1, -1]]
+    """
+    values = np.full((n_items, n_concepts), UNKNOWN, np.int8)
+    torn = np.zeros((n_items, n_concepts), np.bool_)
+    for annotation in sorted(annotations, key=lambda annotation: annotation.settles):
+        concepts = np.array(list(annotation.values), np.intp)
+        said = np.array(list(annotation.values.values()), np.int8)
+        row = values[annotation.item]
+        if annotation.settles:
+            torn[annotation.item, concepts] = False
+        else:
+            torn[annotation.item, concepts] |= (row[concepts] != UNKNOWN) & (row[concepts] != said)
+        row[concepts] = said
+    values[torn] = UNKNOWN
+    return values

@@ -1,0 +1,127 @@
+"""From Label Studio to a project and back, and once more: nobody's annotation is lost."""
+
+import json
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ramify.label_config import config_of
+from ramify.labels import Labels
+from ramify.project.store.changes import Change
+from ramify.project.store.store import Store
+from ramify.project.transfer.exporting import export_known
+from ramify.project.transfer.importing import add, init
+from ramify.project.transfer.writers import WRITERS
+from ramify.taxonomy import Taxonomy
+from test_writers import known
+
+PEOPLE = (7, {"id": 8, "email": "ada@example.org"}, {"id": 9, "email": "bjørn@example.org"})
+NAMES = ("label-studio 7", "ada@example.org", "bjørn@example.org")
+
+
+def annotation(number, who, paths, **more):
+    result = [{"from_name": "concepts", "to_name": "text", "type": "taxonomy", "value": {"taxonomy": paths}}]
+    said = {"id": number, "completed_by": PEOPLE[who], "result": result if paths else [], "project": 1}
+    return {**said, "updated_at": "2026-11-18T19:38:12.020348Z", "unique_id": f"{number:08x}-4619", **more}
+
+
+def brought(folder, tasks, taxonomy):
+    """A project with these tasks, as the export of Label Studio has them."""
+    folder.mkdir()
+    path = folder / "tasks.json"
+    path.write_text(json.dumps(tasks, ensure_ascii=False), encoding="utf-8")
+    path.with_suffix(".xml").write_text(config_of(taxonomy.to_dict(), "text"), encoding="utf-8")
+    with init(folder / "project", Taxonomy.load(path.with_suffix(".xml"))) as store:
+        return add(store, path, features=np.zeros((len(tasks), 1), np.float32)).told(len(tasks))
+
+
+def taken_home(folder):
+    with Store(folder / "project") as store:
+        _, lost = export_known(store, folder / "back.json", WRITERS["label-studio"])
+    assert Taxonomy.load(folder / "back.xml") == Taxonomy.load(folder / "tasks.xml")
+    return json.loads((folder / "back.json").read_text()), lost
+
+
+def chosen(tasks):
+    """Who chose what: of each task its text, and by annotator the paths of which nothing finer was chosen."""
+    listed = {}
+    for task in tasks:
+        people = listed.setdefault(str(task["data"].get("id", task.get("id"))), (task["data"]["text"], {}))[1]
+        for said in task.get("annotations", []):
+            if not said.get("was_cancelled"):
+                who = said["completed_by"]
+                paths = [tuple(path) for part in said["result"] for path in part["value"]["taxonomy"]]
+                finest = {path for path in paths if not any(other[: len(path)] == path != other for other in paths)}
+                people[str(who["email"] if isinstance(who, dict) else who)] = finest
+    return listed
+
+
+def answers(folder):
+    with Store(folder / "project") as store:
+        number_of = store.number_of
+        return {(event.annotator, event.item, number_of[event.concept], event.answer) for event in store.events()}
+
+
+def test_a_thousand_tasks_of_three_levels_and_three_people(tmp_path):
+    leaves = [f"{name} {n}" for n in range(3) for name in ("Straße", "猫", "naïve café")]
+    taxonomy = Taxonomy({root: {f"{root}/{m}": leaves for m in ("α", "β")} for root in ("Tiere", "食べ物", "قطة")})
+    paths = [[taxonomy.names[n] for n in (*taxonomy.ancestors(c), c)] for c in range(len(taxonomy))]
+    random = np.random.default_rng(0)
+    tasks = []
+    for n in range(1000):
+        said = [
+            annotation(3 * n + who, who, [paths[c] for c in random.choice(len(paths), random.integers(0, 4))],
+                       was_cancelled=bool(random.random() < 0.05), lead_time=random.random() * 60)
+            for who in np.flatnonzero(random.random(3) < 0.6).tolist()
+        ]  # fmt: skip
+        tasks.append({"id": n + 1, "data": {"text": f"Ein Text № {n}\n\u2028 «ü»"}, "annotations": said, "project": 1})
+    told = brought(tmp_path / "first", tasks, taxonomy)
+    kept = sum(not said["was_cancelled"] for task in tasks for said in task["annotations"])
+    cancelled = sum(said["was_cancelled"] for task in tasks for said in task["annotations"])
+    assert told[0].startswith(f"{kept} annotations of 3 people:")
+    assert f"{cancelled} annotations were cancelled, so they say nothing." in told
+    back, lost = taken_home(tmp_path / "first")
+    assert chosen(back) == chosen(tasks)
+    assert kept == sum(len(people) for _, people in chosen(back).values()) > 1500
+    assert lost.endswith("are no: Label Studio records only what applies.")
+    brought(tmp_path / "second", back, taxonomy)
+    assert answers(tmp_path / "second") == answers(tmp_path / "first")
+    assert taken_home(tmp_path / "second")[0] == back
+
+
+@settings(max_examples=10)
+@given(drawn=known(), data=st.data())
+def test_who_chose_what_comes_back(drawn, data, tmp_path_factory):
+    taxonomy, _, ids = drawn
+    paths = [[taxonomy.names[n] for n in (*taxonomy.ancestors(c), c)] for c in range(len(taxonomy))]
+    some = st.lists(st.sampled_from(paths), max_size=3)
+    tasks = []
+    for n, name in enumerate(ids):
+        people = data.draw(st.sets(st.integers(0, 2)))
+        said = [annotation(10 * n + who, who, data.draw(some)) for who in sorted(people)]
+        tasks.append({"id": n, "data": {"id": name, "text": f"{name}."}, "annotations": said})
+    folder = tmp_path_factory.mktemp("any") / "first"
+    brought(folder, tasks, taxonomy)
+    back, _ = taken_home(folder)
+    assert chosen(back) == chosen(tasks)
+    brought(folder.parent / "again", back, taxonomy)
+    assert answers(folder.parent / "again") == answers(folder)
+
+
+def test_answers_about_what_was_merged_are_answers_about_what_it_became(tmp_path):
+    taxonomy = Taxonomy({"animal": ["cat", "kitty", "dog"], "food": ["apple"]})
+    with Store.create(tmp_path / "project", taxonomy) as store:
+        store.add(["b", "a"], ["one", "two"], None, None, Labels(taxonomy, np.full((2, 2), -1)))
+        cat, kitty, dog = store.id_of[taxonomy.indices(["cat", "kitty", "dog"])].tolist()
+        store.record("key 1", "ada@example.org", [(1, cat, "yes"), (1, dog, "yes")])
+        store.record("key 2", "bo@example.org", [(1, cat, "no"), (1, kitty, "no"), (1, dog, "yes")])
+        store.changes.change(Change("merge", ["cat", "kitty"], ["felis"]))
+        export_known(store, tmp_path / "back.json", WRITERS["label-studio"])
+        merged = store.taxonomy
+    people = chosen(json.loads((tmp_path / "back.json").read_text()))["a"][1]
+    assert people == {
+        "ada@example.org": {("animal", "felis"), ("animal", "dog")},
+        "bo@example.org": {("animal", "dog")},
+    }
+    assert Taxonomy.load(tmp_path / "back.xml") == merged

@@ -1,0 +1,190 @@
+"""What a project is written as for other tools, and read again by Ramify's own readers."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramify.concepts import Concept
+from ramify.errors import RamifyError
+from ramify.labels import Labels
+from ramify.project.store.store import Item, Store
+from ramify.project.transfer.exporting import export_known, export_predicted
+from ramify.project.transfer.writers import WRITERS, Part, Said
+from ramify.readers import read_for
+from ramify.taxonomy import Taxonomy
+from test_cli import ramify
+
+TAXONOMY = Taxonomy({"animal": {"dog": ["pug", "Dackel ü"], "cat": None}, "food": ["apple"]})
+NAMES = ("other", "猫", "naïve café", "two words", "Ω", "a-b", "ф")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.create(tmp_path / "project", TAXONOMY) as store:
+        known = [[1, 1, 1, 0, 0, 0, 0], [1, -1, -1, -1, -1, -1, -1], [-1] * 7, [0] * 7]
+        labels = Labels.from_matrix(TAXONOMY, known, TAXONOMY.preorder)
+        store.add(["1", "ü", "c", "d"], ["one", "two", None, "four"], None, None, labels)
+        yield store
+
+
+@st.composite
+def known(draw) -> tuple[Taxonomy, np.ndarray, list[str]]:
+    """Three levels with names that repeat, and items of which everything is known, or nothing."""
+    size = draw(st.integers(1, 8))
+    names, parents, levels, taken = [], [], [], set()
+    for _ in range(size):
+        above = draw(st.sampled_from([-1, *(n for n, level in enumerate(levels) if level < 2)]))
+        name = draw(st.sampled_from(NAMES))
+        if (above, name) not in taken:
+            taken.add((above, name))
+            names.append(name)
+            parents.append(above)
+            levels.append(0 if above < 0 else levels[above] + 1)
+    taxonomy = Taxonomy.of([Concept(name, above) for name, above in zip(names, parents, strict=True)])
+    ids = draw(
+        st.lists(st.text("abü猫 7", min_size=1).map(lambda text: f"i{text}i"), min_size=1, max_size=4, unique=True)
+    )
+    states = np.array(draw(st.lists(st.lists(st.integers(0, 1), min_size=len(taxonomy), max_size=len(taxonomy)),
+                                    min_size=len(ids), max_size=len(ids))), np.int8)  # fmt: skip
+    for concept in taxonomy.preorder[::-1].tolist():
+        if taxonomy.parents[concept] >= 0:
+            states[:, taxonomy.parents[concept]] |= states[:, concept]
+    states[draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))] = -1
+    return taxonomy, states, ids
+
+
+@pytest.mark.parametrize("form", ["wide", "coco", "label-studio", "fiftyone", "huggingface"])
+@given(drawn=known())
+def test_what_is_known_comes_back(form, drawn, tmp_path_factory):
+    taxonomy, states, ids = drawn
+    path = tmp_path_factory.mktemp(form) / f"written{WRITERS[form].ENDING}"
+    items = [Item(number, name, "a text", None) for number, name in enumerate(ids)]
+    said = Said(taxonomy, taxonomy.preorder, [Part(items, states[:, taxonomy.preorder])])
+    WRITERS[form].write(path, said)
+    if form == "coco":
+        states = np.where((states == 1).any(axis=1, keepdims=True), states, -1)  # which says nothing there
+    if form == "label-studio":  # what lies below a choice of which nothing finer is chosen is unknown there
+        for concept in taxonomy.preorder.tolist():
+            silent = (states[:, concept] == 1) & (states[:, taxonomy.children(concept)] == 0).all(axis=1)
+            states[np.ix_(silent, taxonomy.descendants(concept))] = -1
+    read = read_for(path, taxonomy)
+    assert read.ids == ids
+    assert np.array_equal(read.labels.states(concepts=np.arange(len(taxonomy))), states)
+
+
+def test_wide(store, tmp_path):
+    assert export_known(store, tmp_path / "l.csv", WRITERS["wide"]) == (4, "")
+    assert (tmp_path / "l.csv").read_text().splitlines()[:3] == [
+        "id,animal,animal > dog,animal > dog > pug,animal > dog > Dackel ü,animal > cat,food,food > apple",
+        "1,yes,yes,yes,no,no,no,no",
+        "ü,yes,unknown,unknown,unknown,unknown,unknown,unknown",
+    ]
+    with pytest.raises(RamifyError, match=r"^the concept 'id' is called like the column of ids: write another format$"):
+        WRITERS["wide"].write(tmp_path / "x.csv", Said(Taxonomy({"id": None}), np.arange(1), []))
+
+
+def test_coco(store, tmp_path):
+    lost = (
+        "13 entries are unknown, which COCO cannot say: it reads them as no. "
+        "2 items without anything that applies say nothing in COCO."
+    )
+    assert export_known(store, tmp_path / "l.json", WRITERS["coco"]) == (4, lost)
+    written = json.loads((tmp_path / "l.json").read_text())
+    assert [image["id"] for image in written["images"]] == [1, "ü", "c", "d"]
+    names = {category["id"]: category for category in written["categories"]}
+    found = [(entry["image_id"], names[entry["category_id"]]["name"]) for entry in written["annotations"]]
+    assert found == [(1, "pug"), ("ü", "animal")]
+    assert {c["name"]: c.get("supercategory") for c in written["categories"]}["pug"] == "animal > dog"
+
+
+def test_fiftyone(store, tmp_path):
+    lost = "6 entries are unknown, which FiftyOne cannot say: it reads them as no."
+    assert export_known(store, tmp_path / "l.json", WRITERS["fiftyone"]) == (4, lost)
+    labels = json.loads((tmp_path / "l.json").read_text())["labels"]
+    assert labels == {"1": ["animal", "animal > dog", "animal > dog > pug"], "ü": ["animal"], "c": None, "d": []}
+
+
+def test_hugging_face(store, tmp_path):
+    lost = "6 entries are unknown, which Hugging Face cannot say: it reads them as no."
+    assert export_known(store, tmp_path / "hf", WRITERS["huggingface"]) == (4, lost)
+    table = pyarrow.parquet.read_table(tmp_path / "hf" / "data.parquet")
+    assert table.column("labels").to_pylist() == [[0, 1, 2], [0], None, []]
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RamifyError, match=r"file is a file: give the name of a folder to write to$"):
+        export_known(store, tmp_path / "file", WRITERS["huggingface"])
+
+
+def test_label_studio(store, tmp_path):
+    lost = (
+        f"The labelling config is {tmp_path / 'l.xml'}. "
+        "13 entries are unknown and 11 are no: Label Studio records only what applies."
+    )
+    assert export_known(store, tmp_path / "l.json", WRITERS["label-studio"]) == (4, lost)
+    tasks = json.loads((tmp_path / "l.json").read_text())
+    assert tasks[0]["data"] == {"id": 1, "text": "one"}
+    about = {"from_name": "concepts", "to_name": "text", "type": "taxonomy"}
+    assert tasks[0]["annotations"][0]["result"] == [{**about, "value": {"taxonomy": [["animal", "dog", "pug"]]}}]
+    assert ["annotations" in task for task in tasks] == [True, True, False, True]
+    assert tasks[3]["annotations"] == [{"result": []}]
+    assert Taxonomy.load(tmp_path / "l.xml") == TAXONOMY
+
+
+@pytest.mark.parametrize("form", ["coco", "label-studio", "fiftyone", "huggingface"])
+def test_predictions_have_a_confidence(form, tmp_path):
+    taxonomy = Taxonomy({"animal": ["cat", "dog"]})
+    items = [Item(0, "a", None, "a.jpg"), Item(1, "b", None, "b.jpg")]
+    blocks = [(np.arange(2), np.array([[0.9, 0.7], [0.1, 0.2]], np.float32), np.array([[True, True], [False, False]]))]
+    path = tmp_path / f"p{WRITERS[form].ENDING}"
+    count, _ = export_predicted(
+        path, WRITERS[form], taxonomy, lambda n: [items[i] for i in n], iter(blocks), "ramify 3"
+    )
+    assert count == 2
+    if form == "huggingface":
+        rows = pyarrow.parquet.read_table(path / "metadata.parquet").to_pylist()
+        assert [(row["file_name"], row["labels"], np.round(row["scores"], 4).tolist()) for row in rows] == [
+            ("a.jpg", [0, 1], [0.9, 0.7]),
+            ("b.jpg", [], []),
+        ]
+        return
+    written = json.loads(path.read_text())
+    if form == "coco":
+        assert [(entry["image_id"], entry["score"]) for entry in written["annotations"]] == [("a", 0.9), ("a", 0.7)]
+    elif form == "fiftyone":
+        assert written["labels"]["a"][1] == {"label": "animal > dog", "confidence": 0.7}
+        assert written["labels"]["b"] == []
+    else:
+        first, second = (task["predictions"][0] for task in written)
+        assert (first["model_version"], first["score"], second["score"], second["result"]) == ("ramify 3", 0.7, 0, [])
+        assert first["result"][0]["value"]["taxonomy"] == [["animal", "cat"], ["animal", "dog"]]
+        assert written[0]["data"] == {"id": "a", "image": "/data/local-files/?d=a.jpg"}
+
+
+@pytest.mark.parametrize("form", list(WRITERS))
+def test_what_cannot_be_finished_is_not_there(form, tmp_path):
+    def parts():
+        yield Part([Item(0, "a", "x", None)], np.ones((1, len(TAXONOMY)), np.int8))
+        raise RamifyError("the disk of the project is gone")
+
+    path = tmp_path / f"l{WRITERS[form].ENDING}"
+    with pytest.raises(RamifyError, match=r"^the disk of the project is gone$"):
+        WRITERS[form].write(path, Said(TAXONOMY, TAXONOMY.preorder, parts()))
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+def test_the_command(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ramify("export", "project", "--format", "wide").stdout == "Wrote 4 items to project-labels.csv.\n"
+    assert "Wrote 4 items to project-labels. 6 entries" in ramify("export", "project", "--format", "huggingface").stdout
+    every = "csv, jsonl, parquet, wide, coco, label-studio, fiftyone, huggingface"
+    for wrong, sentence in {
+        ("--format", "voc"): f"the format 'voc' is none of {every}: choose one with --format",
+        ("--format", "coco", "--known"): "--known is for csv, jsonl and parquet, not for coco",
+        ("--format", "coco", "--events"): "--events is for csv, jsonl and parquet, not for coco",
+    }.items():
+        result = ramify("export", "project", *wrong)
+        assert result.returncode
+        assert sentence in " ".join(result.stderr.split())
