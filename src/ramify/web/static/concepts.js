@@ -47,6 +47,7 @@ export class ConceptsPart {
     this.undoing = h("div", { class: "fields" });
     this.kind = "rename";
     this.about = null; // the concept that is changed, by its id
+    this.asked = 0; // how often the last change was asked for: only the newest reply counts
     this.view = [this.tree, this.form, this.said, this.undoing];
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -218,12 +219,16 @@ export class ConceptsPart {
   }
 
   async drawUndo() {
+    this.asked += 1;
+    const turn = this.asked;
+    this.undoing.replaceChildren(); // what stands there may be taken back already
     try {
       const { change, said } = await get("/api/taxonomy/last");
+      if (turn !== this.asked) return;
       const back = button("Take back the last change", () => this.tell("/api/taxonomy/undo", { change }));
       this.undoing.replaceChildren(...(said ? [back, h("span", { class: "soft", dir: "auto" }, said)] : []));
     } catch {
-      this.undoing.replaceChildren(); // the server is away, which is said elsewhere
+      // the server is away, which is said elsewhere
     }
   }
 }
