@@ -12,7 +12,7 @@ from ramify.labels import Labels
 from ramify.pace import Pace
 from ramify.quality.decoding import choose
 from ramify.strategies import ExpectedGain, Finish, Pool
-from ramify.strategies.finish import known_share, values
+from ramify.strategies.finish import is_known, values
 from ramify.taxonomy import Taxonomy
 from test_finishing import TAXONOMY, data
 
@@ -69,12 +69,17 @@ def test_the_most_errors_a_second_come_first(taught):
 
 def test_it_teaches_as_expected_gain_does_until_a_share_is_known(taught):
     train, learner = taught
-    share = known_share(Pool(train.features, train.labels, NONE))
+    pool = Pool(train.features, train.labels, NONE)
+    share, more = 0.0, 1.0  # the largest that is known, to a thousandth
+    while more - share > 0.001:
+        middle = (share + more) / 2
+        share, more = (middle, more) if is_known(middle, pool) else (share, middle)
+    assert 0 < share < 1
     by_gain = ExpectedGain(random_state=3).query(learner, train.features, train.labels, 20)
-    for teach in (share, share + 1e-9):
+    for teach in (share, more):
         query = Finish(random_state=3, teach=teach).query(learner, train.features, train.labels, 20)
         same = (query.items.tolist(), query.concepts.tolist()) == (by_gain.items.tolist(), by_gain.concepts.tolist())
-        assert same == (teach > share)
+        assert same == (teach == more)
 
 
 def test_the_known_share_by_hand():
@@ -83,9 +88,21 @@ def test_the_known_share_by_hand():
     labels = Labels(taxonomy, [[1, 0], [1, 0], [0, 0]])
     labels.record([0], ["cat"], [0], "annotated")
     pool = Pool(np.zeros((3, 1)), labels, NONE)
-    assert known_share(pool) == pytest.approx(2 / 4)
+    assert is_known(2 / 4, pool)
+    assert not is_known(2 / 4 + 1e-9, pool)
     labels.record([1], ["cat"], [0], "annotated")
-    assert known_share(Pool(np.zeros((3, 1)), labels, NONE)) == 1
+    assert is_known(1, Pool(np.zeros((3, 1)), labels, NONE))
+
+
+def test_what_is_left_is_counted_no_further_than_needed():
+    labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[1]] * 10)
+    labels.record([0, 0], ["cat", "dog"], [1, 0], "annotated")
+    looks = []
+    pool = Pool(np.zeros((10, 1)), labels, NONE, rows=1, rest=looks.append)
+    assert not is_known(0.5, pool)
+    assert len(looks) < 3
+    assert is_known(0.1, pool)
+    assert len(looks) > 8
 
 
 def test_a_share_beyond_all_is_refused(taught):

@@ -20,7 +20,7 @@ StrategyName = Annotated[
     typer.Option(
         "--strategy",
         help="Who chooses the questions: expected-gain, finish, ... or module:Class.",
-        show_default="as set on the page; at first expected-gain",
+        show_default="as set on the page; at first finish",
     ),
 ]
 AuditShare = Annotated[

@@ -48,7 +48,7 @@ class Finish(EntryStrategy):
     def _shortlist(self, learner: Learner, pool: Pool, length: int, seed: int) -> Shortlist:
         if not 0 <= self.teach <= 1:
             raise RamifyError(f"teach of finish is a share from 0 to 1, not {self.teach!r}")
-        if known_share(pool) < self.teach:
+        if not is_known(self.teach, pool):
             return ExpectedGain(considered=self.considered, random_state=seed).shortlist(learner, pool, length)
         return Parts(self._ranked(learner, pool, length, seed), pool, length)
 
@@ -64,15 +64,22 @@ class Finish(EntryStrategy):
         return score
 
 
-def known_share(pool: Pool) -> float:
-    """How many of the entries below relevant concepts are known, of those that were ever asked or could be."""
+def is_known(share: float, pool: Pool) -> bool:
+    """Whether so large a share is known of the entries below relevant concepts, of those that were or could be asked.
+
+    What could be asked is counted no further than it takes to say so: at first, of a few items only.
+    """
     taxonomy = pool.labels.taxonomy
     parents, known = taxonomy.parents, 0
     for first in range(0, len(pool.answered), ROWS):
         states = pool.labels.states(pool.answered[first : first + ROWS], np.arange(len(taxonomy)))
         known += int(((states != UNKNOWN) & (parents >= 0) & (states[:, parents] == RELEVANT)).sum())
-    left = sum(len(items) for items, _ in pool.blocks()) * len(pool.labels) / max(1, len(pool))
-    return known / (known + left) if left else 1.0
+    left, scale = 0, len(pool.labels) / max(1, len(pool))
+    for items, _ in pool.blocks():
+        left += len(items)
+        if known < share * (known + scale * left):
+            return False
+    return True
 
 
 def values(groups: Index, worth: Floats, pace: Pace) -> Floats:

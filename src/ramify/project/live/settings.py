@@ -20,7 +20,7 @@ KEPT = "serving"  # the setting that keeps them
 class Serving:
     """How questions are chosen and handed out."""
 
-    strategy: str = "expected-gain"
+    strategy: str = "finish"
     overlap: int = 1
     """How many annotators answer each question."""
     gold: float = 0.0
