@@ -171,8 +171,8 @@ def compare(found: Quality, true: dict[str, float], tally: Counter, rows: dict[s
 
 def show(strategy: str, tally: Counter, rows: dict[str, list]) -> None:
     for kind, target in WISHES:
-        given, held = tally[kind, target, "given"], tally[kind, target, "held"]
-        print(f"{strategy}: {kind} {target} was promised {given} times of {tally[kind, target, 'asked']}, and held {held}")
+        asked, given, held = (tally[kind, target, what] for what in ("asked", "given", "held"))
+        print(f"{strategy}: {kind} {target} was promised {given} times of {asked}, and held {held}")
     for what in ("all", "concept"):
         for name in ("precision", "recall", "f1"):
             count, covered = tally[what, name, "all"], tally[what, name, "covered"]
