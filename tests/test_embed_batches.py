@@ -124,6 +124,13 @@ def test_directions_in_which_the_first_texts_do_not_differ_are_dropped():
     assert by.rows(["a c"])[0].shape == (1, 2)
 
 
+@pytest.mark.parametrize(("count", "columns"), [(3, 2), (6, 5), (12, 8), (60, 30), (600, 256)])
+def test_few_texts_are_not_each_given_a_direction(count, columns):
+    by = TextEmbedder()
+    by.fit([f"word{number} word{number // 2} word{number % 7} common" for number in range(count)])
+    assert by.rows(["common"])[0].shape == (1, columns)
+
+
 def test_languages_without_spaces_have_words_too():
     by = TextEmbedder()
     by.fit(["猫が好きです", "犬が好きです", "株価が下がる", "株価が上がる"])

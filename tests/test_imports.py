@@ -82,10 +82,10 @@ def test_many_who_come_before_the_model_all_get_questions(folder, mode):
 
 def test_another_strategy_and_other_items_have_no_list_yet(folder, tmp_path):
     with Store(folder) as store:
-        assert kept_questions(store, "expected-gain") is not None
+        assert kept_questions(store, "finish") is not None
         assert kept_questions(store, "uncertainty") is None
     with Store(make(tmp_path / "project")) as store:  # nothing was asked, and there is no model
-        assert kept_questions(store, "expected-gain") is None
+        assert kept_questions(store, "finish") is None
 
 
 def test_a_process_that_learns_loads_torch_and_neither_scikit_learn_nor_pandas():

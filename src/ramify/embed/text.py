@@ -15,7 +15,7 @@ from ramify.files import read_npz, write_npz
 __all__ = ["TextEmbedder"]
 
 WORDS = 1 << 17  # hashed words and pairs
-COLUMNS = 256
+COLUMNS, FEW = 256, 8
 FLAT = 1e-3  # of the longest direction
 SAMPLE = 100_000  # texts that are learned from, at most
 # A run of letters is a word; Chinese and Japanese are written without spaces, so there each sign is one.
@@ -59,7 +59,8 @@ class TextEmbedder:
         rarity = np.log((1 + len(values)) / (1 + texts_with[words])) + 1
         self._parts = {"words": words.astype(np.int32), "rarity": rarity.astype(np.float32)}
         weighted = self._weighted(counts)
-        columns = max(1, min(COLUMNS, len(values) - 1, len(words) - 1))
+        # With a direction for each text all texts are at right angles once columns are scaled, and nothing is learned.
+        columns = max(1, min(COLUMNS, max(FEW, len(values) // 2), len(values) - 1, len(words) - 1))
         if len(words) == 1:
             self._parts["directions"] = np.ones((1, 1), np.float32)
             return
