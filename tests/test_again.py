@@ -116,7 +116,7 @@ def test_items_added_meanwhile_are_embedded_too(store, tmp_path, monkeypatch):
 
     monkeypatch.setattr(TextEmbedder, "fit", overtaken)
     assert embed_again(store) == "text"
-    assert store.features().shape == (15, 14)
+    assert store.features().shape == (15, 8)
 
 
 def test_nobody_trains_meanwhile(store, tmp_path):
