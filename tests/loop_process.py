@@ -66,7 +66,6 @@ def kill_at(folder: Path, lines: int, later: float) -> bool:
 
 def main(folder: Path) -> None:
     torch.set_num_threads(1)  # before any thread begins: threads do not survive a fork
-    torch.optim.Adam([torch.zeros(1)])  # makes torch import the rest of itself
     began = time.monotonic()
     assert os.waitpid(start(folder / "straight"), 0)[1] == 0
     a_round = (time.monotonic() - began) / ROUNDS
