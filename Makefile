@@ -37,7 +37,7 @@ check-page:
 
 # The page is tested in a real browser, its modules with node; without them, those tests are skipped and say so.
 browser:
-	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+	command -v chromium-headless-shell || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium-headless-shell; }
 	command -v npm || { apt-get update -qq && apt-get install -y -qq nodejs npm; }
 
 # Projects that keep their database in PostgreSQL are tested with a real one, started by the tests; else they are skipped.
