@@ -156,9 +156,12 @@ def test_undo_of_a_coarse_label_called_wrong(visit, server):
     first = shown(page)
     page.keyboard.press("w")
     next_question(page, first)
+    page.reload()
+    expect(page.locator(".question .crumbs")).to_be_visible()
+    assert shown(page) != first  # it is not asked again
     page.keyboard.press("u")
-    saved(page)
     expect(page.locator(".item-id")).to_have_text(first)
+    saved(page)
     expect(page.locator(".taken-back")).to_have_text("Your answer was: “animal” is wrong here")
 
 

@@ -266,7 +266,7 @@ class Service:
         if events and events[0].seq > before:
             self.state.note_own(event.seq for event in events)
             self._apply(entries)
-            again = [entry for entry in entries if self._is_open(entry)]
+            again = [entry for entry in entries if self._is_open(entry)] or self._asked_below(entries)
             known = set() if again or not self.serving.gold else set(self.gold.entries(annotator, set()))
             again = again or [entry for entry in entries if entry in known]
             lease = [[entry] for entry in again]
@@ -311,6 +311,14 @@ class Service:
         item, concept = entry
         number = self.store.number_of.get(concept)
         return number is not None and int(self.state.labels.states(item, number)[0, 0]) == UNKNOWN
+
+    def _asked_below(self, entries: Sequence[Entry]) -> list[Entry]:
+        """What is open directly below an entry: what was asked when its coarse label was called wrong."""
+        if len(entries) != 1 or entries[0][1] not in self.store.number_of:
+            return []
+        item, number = entries[0][0], self.store.number_of[entries[0][1]]
+        _, asked = self.state.labels.questions([item])
+        return [(item, int(self.store.id_of[lower])) for lower in asked if self.store.taxonomy.parents[lower] == number]
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
