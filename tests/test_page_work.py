@@ -34,12 +34,13 @@ OUT_OF_SIGHT = """() => [...document.querySelectorAll(".foot button")].filter((i
     const inside = top >= 0 && left >= 0 && bottom <= innerHeight + 1 && right <= innerWidth + 1;
     return !(inside && it.contains(above) && it.scrollWidth <= it.clientWidth + 1);
 }).map((it) => it.textContent)"""
-# Guesses in sight of which some part lies under something else.
-DRAWN_OVER = """() => [...document.querySelectorAll(".guess span")].filter((it) => {
+# Guesses and names of which some part lies under something else, and choices that hold more than there is room for.
+DRAWN_OVER = """() => [...document.querySelectorAll(".guess > *, .choice bdi, .choice")].filter((it) => {
     it.scrollIntoView({ block: "center", behavior: "instant" });
     const { top, bottom, left, right } = it.getBoundingClientRect();
     const at = (x) => document.elementFromPoint(x, (top + bottom) / 2);
-    return ![left + 2, right - 2].every((x) => it.contains(at(x)));
+    const larger = it.matches(".choice") && (it.scrollHeight > it.offsetHeight || it.scrollWidth > it.offsetWidth);
+    return larger || ![left + 2, right - 2].every((x) => it.contains(at(x)));
 }).map((it) => it.closest("button").textContent)"""
 # Answers so many questions, each as soon as it is there.
 ANSWER_MANY = """async (count) => {
@@ -82,7 +83,7 @@ def deep_project(folder):
         labels = Labels.from_matrix(taxonomy, states, np.arange(len(taxonomy)))
         store.add(ids, [f"{name}. " + "Nothing had to be said of the sea. " * 60 for name in ids], None, None, labels)
     (folder / "guidelines.md").write_text(
-        "# Free time\n\nWe want to know what people do\nwhen they rest.\n\n- **Sport** counts, <b>always</b>\n"
+        "# Free time, and what people do with it all day long\n\nWe want to know what people do\nwhen they rest.\n\n- **Sport** counts, <b>always</b>\n"
     )
     return folder
 
@@ -175,7 +176,7 @@ def untouched_server(tmp_path):
 
 def test_what_is_asked_in_a_deep_taxonomy_and_what_the_project_is_for(visit, untouched_server):
     page = visit(untouched_server, "Deb")
-    assert page.title() == "Free time · Ramify"
+    assert page.title() == "Free time, and what people do with it all day long · Ramify"
     expect(page.locator("#title")).to_have_attribute("title", "We want to know what people do when they rest.")
     words = page.locator("#progress .left")
     expect(words).to_contain_text(re.compile(r"Fine labels: \d+ % settled"))
