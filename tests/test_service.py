@@ -164,6 +164,9 @@ def test_skipped_questions_go_to_the_back(service):
         later.append(entries(tasks))
         service.answer(f"k{turn}", "ann", true_answers(service, tasks[0]))
     assert not any(entries([first]) & each for each in later[:5])
+    service.answer("s1", "bob", [(0, 1, "skip"), (1, 1, "skip")])
+    service.answer("s2", "bob", [(0, 1, "skip")])
+    assert service.leases.skipped("bob") == [(1, 1), (0, 1)]  # what was seen last comes last
     assert entries([first]) & set().union(*later)
     assert not len(service.state.labels.unknown()[0])
 

@@ -203,24 +203,23 @@ class Service:
             if entries is None:
                 break
             offers.append(entries)
-        return offers or self._last_resort(skipped, mode)[:count]
+        return offers or self._last_resort(annotator, mode)[:count]
 
-    def _last_resort(self, skipped: set[Entry], mode: str) -> list[list[Entry]]:
-        """Nothing else is left: what was skipped comes back, and what the list let slip."""
+    def _last_resort(self, annotator: str, mode: str) -> list[list[Entry]]:
+        """Nothing else is left: what answers have opened and what the list let slip, then what was skipped."""
+        skipped = self.leases.skipped(annotator)
         taken = set(zip(*(part.tolist() for part in self.leases.taken()), strict=True))
-        number_of = self.store.number_of
-        back = sorted(entry for entry in skipped - taken if entry[1] in number_of)
-        back = [e for e in back if self.state.labels.states(e[0], number_of[e[1]])[0, 0] == UNKNOWN]
-        if back:
-            return self.screens.group(back, mode)
+        back = [entry for entry in skipped if entry not in taken and self._is_open(entry)]
         more = self.questions.outdated() or self.questions.shortlist.low()
-        if not more and time.monotonic() < self._worth_again_at:
-            return []
-        start = time.monotonic()
-        self.questions.make(everything=True)
-        self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
-        entries = self.questions.take(mode, set())
-        return [] if entries is None else self.screens.group(entries, mode)
+        due = time.monotonic() >= self._worth_again_at
+        if (more and due) or (not back and (more or due)):
+            start = time.monotonic()
+            self.questions.make(everything=True)
+            self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
+            entries = self.questions.take(mode, set(back))
+            if entries:
+                return self.screens.group(entries, mode)
+        return self.screens.group(back, mode)
 
     # -- answering -----------------------------------------------------------------------------------------------------
 
