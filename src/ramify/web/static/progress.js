@@ -38,7 +38,9 @@ function left({ progress, questions, pace, advice }) {
 // Whether to go on, as the server says it.
 function stopping(advice) {
   if (!advice) return null;
-  return h("p", { class: "stopping" }, advice.said[0].toUpperCase(), advice.said.slice(1), ".");
+  const [first, ...more] = advice.said.split("; ");
+  const sentence = (said) => `${said[0].toUpperCase()}${said.slice(1)}.`;
+  return [h("p", null, sentence(first)), more.length > 0 && h("p", { class: "soft" }, sentence(more.join("; ")))];
 }
 
 function answered({ answers, budget, unknown }) {
