@@ -92,6 +92,7 @@ def test_what_is_said_of_the_labels_by_command_endpoint_and_python(folder):
         found = service.judge()
         assert found is not None
         assert client.get("/api/quality").json() == found.model_dump()
+        assert client.get("/api/status").json()["advice"] == found.advice.model_dump()
     assert found.all.draws >= 20
     assert found.all.f1.low <= found.all.f1.value <= found.all.f1.high <= 1
     assert [c.path for c in found.concepts] == [TAXONOMY.path(leaf) for leaf in TAXONOMY.leaves]

@@ -65,6 +65,8 @@ def test_the_most_errors_a_second_come_first(taught):
     assert query.scores[0] == pytest.approx(value)
     group = Finish(random_state=0, teach=0.0).shortlist(learner, Pool(train.features, labels, NONE), 50).take_group()
     assert (group[0], set(group[1].tolist())) == (item, set(children))
+    short = Finish(random_state=0, teach=0.0).shortlist(learner, Pool(train.features, labels, NONE), 5)
+    assert len(short.take_entries(12)[0]) == 12  # a grid of one concept is full, however short a list is wanted
 
 
 def test_it_teaches_as_expected_gain_does_until_a_share_is_known(taught):

@@ -340,6 +340,11 @@ def test_more_children_than_keys_and_a_token(visit, tmp_path):
         assert yes == ["colour number 23", "colour number 39"]
         page.goto(server.link.split("?")[0])  # the cookie is enough from now on
         expect(page.locator(".question .crumbs")).to_be_visible()
+        page.keyboard.press("f")
+        page.get_by_role("button", name="Broken").click()
+        empty = page.locator(".question.empty")
+        expect(empty).to_contain_text("What waits under Review is not asked until somebody settles it there.")
+        expect(empty).not_to_contain_text("come back if they do not")  # nobody is asked anything now
     finally:
         server.kill()
 

@@ -156,9 +156,12 @@ def test_undo_of_a_coarse_label_called_wrong(visit, server):
     first = shown(page)
     page.keyboard.press("w")
     next_question(page, first)
+    page.reload()
+    expect(page.locator(".question .crumbs")).to_be_visible()
+    assert shown(page) != first  # it is not asked again
     page.keyboard.press("u")
-    saved(page)
     expect(page.locator(".item-id")).to_have_text(first)
+    saved(page)
     expect(page.locator(".taken-back")).to_have_text("Your answer was: “animal” is wrong here")
 
 
@@ -280,19 +283,35 @@ def test_contradictions_in_sentences(visit, server):
     entry.get_by_role("button", name="Open text-7").click()
     top = page.get_by_role("dialog").locator("tbody th").first
     expect(top).to_have_text("weather > rain")  # what contradicts stands first
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    page.locator(".found-open").click()
+    rows = page.get_by_role("dialog").locator("tbody th")
+    assert rows.all_inner_texts() == ["weather", "weather > rain"]  # wherever it is opened, the rest folded
+    expect(page.get_by_role("dialog").locator(".source").first).to_have_text("contradicts others")
+    page.get_by_role("button", name="Show the other 5").click()
+    expect(rows).to_have_count(7)
 
 
 @pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
 def test_problems_of_the_server_are_in_sight_until_they_are_mended(visit, server, size):
     problems = [{"what": "The model could not learn from the last answers.", "at": 1.0}]
+    counts = {"yes": 1, "no": 2, "skip": 3, "undone": 0, "agreement": None, "gold": 0, "right": 0}
+    people = [{"name": f"person {n}", **counts} for n in range(23)]
+    advice = {"kind": "early", "said": "too early to say: 3 of at least 30 audit answers", "gain": None, "minutes": 30}
 
     def status(route):
-        route.fulfill(json={**route.fetch().json(), "problems": problems})
+        more = {"problems": problems, "annotators": people, "advice": advice}
+        route.fulfill(json={**route.fetch().json(), **more})
 
     viewport = dict(zip(("width", "height"), size, strict=True))
     page = visit(server, "Pam", routes={"**/api/status": status}, viewport=viewport)
     expect(page.locator("#problems")).to_have_text("The model could not learn from the last answers.")
     expect(page.locator("#progress .problem-list")).to_contain_text("The model could not learn from the last answers.")
+    expect(page.locator("#progress .left")).to_contain_text("Too early to say: 3 of at least 30 audit answers.")
+    expect(page.locator("#progress .people tbody tr")).to_have_count(20)
+    page.get_by_role("button", name="Show 3 more").click()
+    expect(page.locator("#progress .people tbody tr")).to_have_count(23)
     page.keyboard.press("b")
     expect(page.locator("#problems")).to_be_in_viewport(ratio=1)
     page.keyboard.press("a")
@@ -343,5 +362,13 @@ def test_a_question_about_the_topmost_concepts(visit, tmp_path):
         page.keyboard.press("Enter")
         next_question(page, first)
         assert recorded(server, "Top") == [(first, "animal", "no"), (first, "weather", "yes")]
+        question = page.locator(".question")
+        while not page.get_by_role("button", name="Not “weather”").count():  # what is skipped does not come at once
+            before = question.inner_text()
+            page.keyboard.press("Space")
+            expect(question).not_to_have_text(before, use_inner_text=True)
+            saved(page)
+        wrong = page.get_by_role("button", name="Not “weather”")
+        expect(wrong).to_have_attribute("title", "“weather” does not apply here")  # nothing was imported
     finally:
         server.stop()

@@ -210,6 +210,15 @@ def test_words_that_speak_for_a_choice_are_marked_on_demand(visit, pets_server):
     page = visit(pets_server, "Wes")
     expect(page.locator("mark")).to_have_count(0)
     text = page.locator(".media.text").inner_text()
+    keys = dict(
+        zip(page.locator(".choice bdi").all_inner_texts(), page.locator(".choice kbd").all_inner_texts(), strict=True)
+    )
+    page.keyboard.press("g")
+    shares = [int(guess.split()[1]) for guess in page.locator(".choice .guess").all_inner_texts()]
+    assert shares == sorted(shares, reverse=True)  # the likeliest first; each keeps its key
+    for choice in page.locator(".choice").all():
+        assert choice.locator("kbd").inner_text() == keys[choice.locator("bdi").inner_text()]
+    page.keyboard.press("g")
     page.keyboard.press("h")
     legend = page.locator(".speaking")
     expect(legend).to_contain_text(re.compile("Marked is what speaks for|No single word speaks for"))
@@ -279,6 +288,11 @@ def test_axe_finds_nothing(visit, pets_server, scheme):
     open_project(page)
     expect(page.locator(".people-table")).to_be_visible()
     assert violations(page) == []
+    what = page.get_by_label("What to do")
+    for option in what.locator("option").all_inner_texts():
+        what.select_option(label=option)
+        assert violations(page) == [], option
+    page.keyboard.press("Escape")
     page.keyboard.press("b")
     page.locator(".found-open").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Words").first.click()

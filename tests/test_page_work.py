@@ -34,12 +34,13 @@ OUT_OF_SIGHT = """() => [...document.querySelectorAll(".foot button")].filter((i
     const inside = top >= 0 && left >= 0 && bottom <= innerHeight + 1 && right <= innerWidth + 1;
     return !(inside && it.contains(above) && it.scrollWidth <= it.clientWidth + 1);
 }).map((it) => it.textContent)"""
-# Guesses in sight of which some part lies under something else.
-DRAWN_OVER = """() => [...document.querySelectorAll(".guess span")].filter((it) => {
+# Guesses and names of which some part lies under something else, and choices that hold more than there is room for.
+DRAWN_OVER = """() => [...document.querySelectorAll(".guess > *, .choice bdi, .choice")].filter((it) => {
     it.scrollIntoView({ block: "center", behavior: "instant" });
     const { top, bottom, left, right } = it.getBoundingClientRect();
     const at = (x) => document.elementFromPoint(x, (top + bottom) / 2);
-    return ![left + 2, right - 2].every((x) => it.contains(at(x)));
+    const larger = it.matches(".choice") && (it.scrollHeight > it.offsetHeight || it.scrollWidth > it.offsetWidth);
+    return larger || ![left + 2, right - 2].every((x) => it.contains(at(x)));
 }).map((it) => it.closest("button").textContent)"""
 # Answers so many questions, each as soon as it is there.
 ANSWER_MANY = """async (count) => {
@@ -82,7 +83,8 @@ def deep_project(folder):
         labels = Labels.from_matrix(taxonomy, states, np.arange(len(taxonomy)))
         store.add(ids, [f"{name}. " + "Nothing had to be said of the sea. " * 60 for name in ids], None, None, labels)
     (folder / "guidelines.md").write_text(
-        "# Free time\n\nWe want to know what people do\nwhen they rest.\n\n- **Sport** counts, <b>always</b>\n"
+        "# Free time, and what people do with it all day long\n\nWe want to know what people do\nwhen they rest.\n\n"
+        "- **Sport** counts, <b>always</b>\n"
     )
     return folder
 
@@ -97,6 +99,13 @@ def deep_server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def picture_server(tmp_path_factory):
     started = LocalServer(scene_project(tmp_path_factory.mktemp("page") / "scenes", 40))
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def crowded_server(tmp_path_factory):
+    started = LocalServer(scene_project(tmp_path_factory.mktemp("page") / "crowded", 40, crowded=True))
     yield started
     started.stop()
 
@@ -141,6 +150,33 @@ def test_axe_finds_nothing_on_any_view(visit, deep_server, picture_server, proje
         saved(page)
         page.keyboard.press("g")
         assert violations(page) == []
+        if mode == "Group":
+            if project == "text":
+                while page.locator(".choice").count() != 2:  # of sports none need apply
+                    before = shown(page)
+                    page.keyboard.press("Space")
+                    next_question(page, before)
+                page.keyboard.press("Enter")
+                expect(page.locator(".doubt")).to_be_visible()
+            else:
+                page.locator(".zoom").click()
+                expect(page.get_by_role("dialog").locator("img.whole")).to_be_visible()
+            assert violations(page) == []
+            page.keyboard.press("Escape")
+            page.keyboard.press("f")
+            assert violations(page) == []
+            page.get_by_role("button", name="Cannot tell").click()
+            saved(page)
+    expect(page.locator(".tile").first).to_be_visible()
+    page.keyboard.press("Enter")
+    saved(page)
+    expect(page.locator(".past").first).to_contain_text(re.compile(r"0 of \d+"))
+    page.locator(".past").first.click()
+    expect(page.get_by_role("dialog", name="Which one?")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    saved(page)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert violations(page) == []
@@ -157,9 +193,15 @@ def test_axe_finds_nothing_on_any_view(visit, deep_server, picture_server, proje
     page.keyboard.press("Escape")
     page.keyboard.press("r")
     expect(page.locator(".review-list")).to_have_count(4)
+    expect(page.get_by_role("button", name="Ask again")).to_be_visible()
     assert violations(page) == []
-    page.locator("#annotator").click()
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.get_by_role("button", name="Ask again")).to_have_count(0)
+    page.evaluate("localStorage.clear()")
+    page.reload()
     expect(page.get_by_role("dialog", name="Who is answering?")).to_be_visible()
+    assert violations(page) == []
+    page.goto(f"{server.link}docs")
     assert violations(page) == []
 
 
@@ -175,11 +217,21 @@ def untouched_server(tmp_path):
 
 def test_what_is_asked_in_a_deep_taxonomy_and_what_the_project_is_for(visit, untouched_server):
     page = visit(untouched_server, "Deb")
-    assert page.title() == "Free time · Ramify"
+    assert page.title() == "Free time, and what people do with it all day long · Ramify"
     expect(page.locator("#title")).to_have_attribute("title", "We want to know what people do when they rest.")
     words = page.locator("#progress .left")
     expect(words).to_contain_text(re.compile(r"Fine labels: \d+ % settled"))
     expect(words).to_contain_text(re.compile(r"About \d+ questions are open now"))
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    first = page.get_by_role("dialog", name="Who is answering?")
+    expect(first.locator("h1")).to_have_text("Free time, and what people do with it all day long")
+    expect(first).to_contain_text("We want to know what people do when they rest.")
+    expect(first).to_contain_text("all choices for one item, one yes or no at a time, or twelve items at once")
+    expect(first.locator("summary")).to_have_text("Guidelines")
+    page.get_by_label("Your name is kept").fill("Deb")
+    page.keyboard.press("Enter")
+    expect(page.locator(".question .crumbs")).to_be_visible()
     page.keyboard.press("?")
     guidelines = page.locator("dialog .guidelines")
     expect(guidelines.locator("strong")).to_have_text("Sport")
@@ -201,6 +253,11 @@ def test_what_is_asked_in_a_deep_taxonomy_and_what_the_project_is_for(visit, unt
             groups[names] = page.locator(".level").inner_text()
             columns = page.locator(".choice").evaluate_all("all => new Set(all.map((it) => it.offsetLeft)).size")
             assert columns > 1
+            page.locator(".examples summary").click()
+            expect(page.locator(".examples[open]")).to_have_count(0)
+            page.reload()
+            expect(page.locator(".examples summary")).to_be_visible()
+            expect(page.locator(".examples[open]")).to_have_count(0)  # remembered
         else:
             groups[names] = page.locator(".choice .name small").all_inner_texts()
         before = shown(page)
@@ -208,6 +265,14 @@ def test_what_is_asked_in_a_deep_taxonomy_and_what_the_project_is_for(visit, unt
         next_question(page, before)
     assert groups[40] == "Known so far: leisure (imported), sport (imported)."
     assert groups[2] == ["then: sport number 0, sport number 1, sport number 2 and 37 more", "then: piano, guitar"]
+    page.get_by_role("button", name="Single", exact=True).click()
+    expect(page.locator(".question.single .crumbs")).to_be_visible()
+    while "music?" not in page.locator(".crumbs").inner_text():
+        before = page.evaluate("document.querySelector('.question').innerText")
+        page.keyboard.press("Space")
+        page.wait_for_function("before => document.querySelector('.question')?.innerText !== before", arg=before)
+        saved(page)
+    expect(page.locator(".level")).to_have_text("Yes leads to piano, guitar; no says no to all of them.")
 
 
 def test_pictures_can_be_looked_at_closer(visit, picture_server):
@@ -219,18 +284,27 @@ def test_pictures_can_be_looked_at_closer(visit, picture_server):
     assert picture.evaluate("it => it.clientWidth === it.naturalWidth")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Grid", exact=True).click()
+    page.locator(".tile-place").first.hover()
+    page.get_by_role("button", name="Look closer at").first.click()
+    expect(picture).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".tile[aria-pressed=true]")).to_have_count(0)  # looked at, not chosen
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_nothing_is_drawn_over_a_guess(visit, picture_server, size):
-    page = visit(picture_server, f"Guess {size}", **SIZES[size])
-    for mode in ("Group", "Grid"):
-        page.get_by_role("button", name=mode, exact=True).click()
-        expect(page.get_by_role("button", name=mode, pressed=True)).to_be_visible()
-        expect(page.locator(".question .crumbs")).to_be_visible()
-        page.locator(".side-actions button", has_text="Guess").click()
-        expect(page.locator(".guess").first).to_be_attached()
-        assert page.evaluate(DRAWN_OVER) == []
+def test_nothing_is_drawn_over_a_guess(visit, picture_server, crowded_server, size):
+    for server, modes in ((picture_server, ("Group", "Grid")), (crowded_server, ("Group",))):
+        page = visit(server, f"Guess {size}", **SIZES[size])
+        for mode in modes:
+            page.get_by_role("button", name=mode, exact=True).click()
+            expect(page.get_by_role("button", name=mode, pressed=True)).to_be_visible()
+            expect(page.locator(".question .crumbs")).to_be_visible()
+            page.locator(".side-actions button", has_text="Guess").click()
+            expect(page.locator(".guess").first).to_be_attached()
+            assert page.evaluate(DRAWN_OVER) == [], mode
+    long = page.locator(".choice bdi", has_text="something with a name of its own")
+    assert long.evaluate("it => it.scrollHeight > it.clientHeight")  # folded
 
 
 # -- browsing ----------------------------------------------------------------------------------------------------------

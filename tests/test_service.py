@@ -164,6 +164,9 @@ def test_skipped_questions_go_to_the_back(service):
         later.append(entries(tasks))
         service.answer(f"k{turn}", "ann", true_answers(service, tasks[0]))
     assert not any(entries([first]) & each for each in later[:5])
+    service.answer("s1", "bob", [(0, 1, "skip"), (1, 1, "skip")])
+    service.answer("s2", "bob", [(0, 1, "skip")])
+    assert service.leases.skipped("bob") == [(1, 1), (0, 1)]  # what was seen last comes last
     assert entries([first]) & set().union(*later)
     assert not len(service.state.labels.unknown()[0])
 
@@ -219,8 +222,11 @@ def test_the_coarse_label_is_wrong(service):
     item = int(np.flatnonzero(service.state.labels.states(concepts=animal)[:, 0] == 1)[0])
     before = service.state.labels.states(item)
     concept = int(service.store.id_of[animal])
+    lower = [(item, int(service.store.id_of[child])) for child in service.store.taxonomy.children(animal)]
+    assert service.leases.lease("ann", [lower]) == [True]
     found = service.answer("w", "ann", [(item, concept, "no")])
     assert found.deduced >= 2
+    assert service.leases.own("ann")[0] == []  # else the same question would come again, and count as out
     below = [c for c in service.store.taxonomy.descendants(animal) if c < len(TAXONOMY.leaves)]
     assert (service.state.labels.states(item, below) == 0).all()
     assert service.state.labels.contradictions() == []
@@ -232,8 +238,9 @@ def test_the_coarse_label_is_wrong(service):
     reason = why.reasons[-1]
     assert (reason.kind, reason.rule) == ("deduction", "parent-irrelevant")
     assert reason.path in ("animal", "animal > dog")
-    service.undo("u", "ann")
+    again = service.undo("u", "ann").task
     assert (service.state.labels.states(item) == before).all()
+    assert sorted(entries([again])) == sorted(lower)  # what was asked then
 
 
 def test_overlap_asks_twice_flags_and_settles(tmp_path):

@@ -47,8 +47,8 @@ def wide_project(folder: Path, children: int = 40) -> Path:
     return folder
 
 
-def scene_project(folder: Path, count: int = 60, warm: int = 12) -> Path:
-    """Drawn pictures with features, coarse labels, and the fine ones of a few."""
+def scene_project(folder: Path, count: int = 60, warm: int = 12, *, crowded: bool = False) -> Path:
+    """Drawn pictures with features, coarse labels, and the fine ones of a few; or ten children of one."""
     images = folder.parent / f"{folder.name}-images"
     images.mkdir()
     drawn = scenes.read(count)
@@ -57,6 +57,9 @@ def scene_project(folder: Path, count: int = 60, warm: int = 12) -> Path:
     taxonomy = drawn.labels.taxonomy
     states = drawn.labels.states(None, np.arange(len(taxonomy)))
     states[warm:, taxonomy.leaves] = -1
+    if crowded:
+        states = np.hstack([states[:, taxonomy.indices(scenes.FINE[:10])], np.ones((count, 1), np.int8)])
+        taxonomy = Taxonomy({"thing": [*scenes.FINE[:9], "something with a name of its own " * 6 + "!"]})
     labels = Labels.from_matrix(taxonomy, states, np.arange(len(taxonomy)))
     with Store.create(folder, taxonomy) as store:
         store.set_setting("images", str(images.resolve()))

@@ -15,7 +15,7 @@ from ramify.noise import noise
 from ramify.parameters import Parameters
 from ramify.strategies.pool import Pool
 from ramify.strategies.select import Best, Score, best_of
-from ramify.strategies.shortlist import Entries, Query, Shortlist
+from ramify.strategies.shortlist import ENTRIES, Entries, Query, Shortlist
 from ramify.taxonomy import Index
 
 
@@ -96,6 +96,7 @@ class EntryStrategy(Strategy):
         raise NotImplementedError
 
     def _shortlist(self, learner: Any, pool: Pool, length: int, seed: int) -> Shortlist:
+        length = max(length, ENTRIES)
         return Entries(self._ranked(learner, pool, length, seed), pool, length)
 
     def _ranked(self, learner: Any, pool: Pool, length: int, seed: int) -> Query:

@@ -27,7 +27,7 @@ from ramify.strategies.base import EntryStrategy
 from ramify.strategies.expected_gain import ExpectedGain
 from ramify.strategies.pool import ROWS, Pool
 from ramify.strategies.select import Score
-from ramify.strategies.shortlist import Parts, Shortlist
+from ramify.strategies.shortlist import ENTRIES, Parts, Shortlist
 from ramify.taxonomy import Index
 
 Floats = NDArray[np.float64]
@@ -50,6 +50,7 @@ class Finish(EntryStrategy):
             raise RamifyError(f"teach of finish is a share from 0 to 1, not {self.teach!r}")
         if not is_known(self.teach, pool):
             return ExpectedGain(considered=self.considered, random_state=seed).shortlist(learner, pool, length)
+        length = max(length, ENTRIES)
         return Parts(self._ranked(learner, pool, length, seed), pool, length)
 
     def _score(self, learner: Learner, pool: Pool, seed: int) -> Score:

@@ -10,6 +10,7 @@ from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.strategies.pool import Pool
 from ramify.taxonomy import Index
 
+ENTRIES = 8192  # single entries in a list, at least: of a shorter one, grids of one concept would have a tile or two
 LOW = 64  # with fewer questions left a list is worth making again, if there are more than it holds
 
 

@@ -203,24 +203,23 @@ class Service:
             if entries is None:
                 break
             offers.append(entries)
-        return offers or self._last_resort(skipped, mode)[:count]
+        return offers or self._last_resort(annotator, mode)[:count]
 
-    def _last_resort(self, skipped: set[Entry], mode: str) -> list[list[Entry]]:
-        """Nothing else is left: what was skipped comes back, and what the list let slip."""
+    def _last_resort(self, annotator: str, mode: str) -> list[list[Entry]]:
+        """Nothing else is left: what answers have opened and what the list let slip, then what was skipped."""
+        skipped = self.leases.skipped(annotator)
         taken = set(zip(*(part.tolist() for part in self.leases.taken()), strict=True))
-        number_of = self.store.number_of
-        back = sorted(entry for entry in skipped - taken if entry[1] in number_of)
-        back = [e for e in back if self.state.labels.states(e[0], number_of[e[1]])[0, 0] == UNKNOWN]
-        if back:
-            return self.screens.group(back, mode)
+        back = [entry for entry in skipped if entry not in taken and self._is_open(entry)]
         more = self.questions.outdated() or self.questions.shortlist.low()
-        if not more and time.monotonic() < self._worth_again_at:
-            return []
-        start = time.monotonic()
-        self.questions.make(everything=True)
-        self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
-        entries = self.questions.take(mode, set())
-        return [] if entries is None else self.screens.group(entries, mode)
+        due = time.monotonic() >= self._worth_again_at
+        if (more and due) or (not back and (more or due)):
+            start = time.monotonic()
+            self.questions.make(everything=True)
+            self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
+            entries = self.questions.take(mode, set(back))
+            if entries:
+                return self.screens.group(entries, mode)
+        return self.screens.group(back, mode)
 
     # -- answering -----------------------------------------------------------------------------------------------------
 
@@ -266,7 +265,7 @@ class Service:
         if events and events[0].seq > before:
             self.state.note_own(event.seq for event in events)
             self._apply(entries)
-            again = [entry for entry in entries if self._is_open(entry)]
+            again = [entry for entry in entries if self._is_open(entry)] or self._asked_below(entries)
             known = set() if again or not self.serving.gold else set(self.gold.entries(annotator, set()))
             again = again or [entry for entry in entries if entry in known]
             lease = [[entry] for entry in again]
@@ -311,6 +310,14 @@ class Service:
         item, concept = entry
         number = self.store.number_of.get(concept)
         return number is not None and int(self.state.labels.states(item, number)[0, 0]) == UNKNOWN
+
+    def _asked_below(self, entries: Sequence[Entry]) -> list[Entry]:
+        """What is open directly below an entry: what was asked when its coarse label was called wrong."""
+        if len(entries) != 1 or entries[0][1] not in self.store.number_of:
+            return []
+        item, number = entries[0][0], self.store.number_of[entries[0][1]]
+        _, asked = self.state.labels.questions([item])
+        return [(item, int(self.store.id_of[lower])) for lower in asked if self.store.taxonomy.parents[lower] == number]
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

@@ -254,6 +254,7 @@ class Entry(Shape):
     state: State
     source: Source
     disputed: bool = Field(description="Annotators disagree; an answer that settles ends it.")
+    contradicted: bool = Field(description="What was said of it cannot be true with what was said of others.")
 
 
 class KnownItem(Shape):
@@ -419,6 +420,23 @@ class Problem(Shape):
     at: float
 
 
+class Bounds(Shape):
+    """A share between two bounds, with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Advised(Shape):
+    """Whether to go on answering."""
+
+    kind: Literal["early", "worth it", "done"]
+    said: str = Field(description="One sentence.")
+    gain: Bounds | None = Field(description="What so many minutes would add to F1.")
+    minutes: int
+
+
 class Status(Shape):
     """How far the project is."""
 
@@ -429,6 +447,8 @@ class Status(Shape):
     questions: int = Field(description="About how many screens of the group mode are open now.")
     pace: float | None = Field(description="The seconds that a screen took lately, the median; null before the first.")
     progress: str = Field(description="How far it is, in words.")
+    advice: Advised | None = Field(description="When to stop, by the audit; null before anything was drawn.")
+    out: int = Field(description="How many entries somebody is asked about now.")
     concepts: list[ConceptCount]
     model: ModelFacts | None
     training: TrainingFacts | None
@@ -542,14 +562,6 @@ class Refusal(Shape):
 # -- how good it is ----------------------------------------------------------------------------------------------------
 
 
-class Bounds(Shape):
-    """A share between two bounds, with 95 % confidence."""
-
-    value: float
-    low: float
-    high: float
-
-
 class Figures(Shape):
     """How good labels are, as they would be exported now; None where the audit does not tell yet."""
 
@@ -566,15 +578,6 @@ class ConceptFigures(Figures):
     concept: int
     path: str
     agreement: float | None = Field(description="Krippendorff's alpha of several people's answers to the same items.")
-
-
-class Advised(Shape):
-    """Whether to go on answering."""
-
-    kind: Literal["early", "worth it", "done"]
-    said: str = Field(description="One sentence.")
-    gain: Bounds | None = Field(description="What so many minutes would add to F1.")
-    minutes: int
 
 
 class Quality(Shape):

@@ -38,6 +38,7 @@ def status_of(
     taxonomy = contents.taxonomy
     facts, training = store.model_facts(), store.training()
     unknown = int(tally.unknown[taxonomy.leaves].sum())
+    quality = noted(store)
     curve = [{**point["estimate"], "answers": point["answers"]} for point in store.curve()]
     return shapes.Status(
         items=contents.items,
@@ -46,7 +47,9 @@ def status_of(
         unknown=unknown,
         questions=tally.questions,
         pace=pace(store),
-        progress=progress_sentence(contents.items * len(taxonomy.leaves), unknown, noted(store)),
+        progress=progress_sentence(contents.items * len(taxonomy.leaves), unknown, quality),
+        advice=None if quality is None else quality.advice,
+        out=store.leases().out(),
         concepts=[
             shapes.ConceptCount(
                 **concept_of(contents, n).model_dump(),

@@ -75,6 +75,7 @@ class Views:
         concepts = taxonomy.preorder if only is None else only
         states, sources = now.labels.states(items, concepts), now.labels.sources(items, concepts)
         disputed = {(item, concept) for item, concept, _ in self.state.store.disagreements()}
+        torn = {(items[c.item], path) for c in now.labels.take(items).contradictions() for path, *_ in c.assertions}
         p = now.model.opinions(now.labels, np.array(items, np.intp))
         leaves = len(taxonomy.leaves)
 
@@ -91,6 +92,7 @@ class Views:
                     state=WORDS[int(states[row, place])],
                     source=source_word(int(sources[row, place])),
                     disputed=(item, int(id_of[concept])) in disputed,
+                    contradicted=(item, taxonomy.path(concept)) in torn,
                 )
                 for place, concept in enumerate(concepts.tolist())
             ]

@@ -12,7 +12,7 @@ from ramify.labels import ANSWERS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.database import chunks, quickly
 from ramify.project.store.flags import check_note
-from ramify.project.store.items import Items, no_concept
+from ramify.project.store.items import Contents, Items, no_concept
 from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, events
 from ramify.project.store.schema import requests as request_table
@@ -136,14 +136,14 @@ class Answers:
             return known, False
         if not answers:
             return [], False
-        self._check_answers(connection, answers)
+        now = self._check_answers(connection, answers)
         common = {"key": key, "at": time.time(), "annotator": annotator, "model": model, "settles": settles}
         _add(connection, common, [{"item": i, "concept": c, "answer": a, "undoes": None} for i, c, a in answers])
         if about["seconds"] is not None or about["flag"] is not None:
             if about["flag"] is not None and any(answer != "skip" for *_, answer in answers):
                 raise RamifyError("what is flagged is skipped: a flag goes with no answer yes or no")
             quickly(connection, ADD_REQUEST, {"key": key, **about}, columns=("key", *about))
-        end_leases(connection, annotator, [(item, concept) for item, concept, _ in answers])
+        end_leases(connection, annotator, _asked_no_more(now, answers))
         return _of_key(connection, key), True
 
     def undo(self, key: str, annotator: str) -> list[Event]:
@@ -306,7 +306,8 @@ class Answers:
         with self.database.read() as connection:
             return int(connection.execute(NEWEST).scalar_one())
 
-    def _check_answers(self, connection: Connection, answers: Sequence[Answered]) -> None:
+    def _check_answers(self, connection: Connection, answers: Sequence[Answered]) -> Contents:
+        """What the project holds now, if all of them are about it."""
         now = self.items.now(connection)  # another process may have added some, or taken some away
         count, ids = now.items, now.number_of
         for item, concept, answer in answers:
@@ -320,6 +321,15 @@ class Answers:
         if len(set(entries)) < len(entries):
             item, concept = next(entry for entry in entries if entries.count(entry) > 1)
             raise RamifyError(f"item {item}, concept {concept} is answered twice in one request: answer it once")
+        return now
+
+
+def _asked_no_more(now: Contents, answers: Sequence[Answered]) -> list[tuple[int, int]]:
+    """What was answered, and all below what is not there: if it is no animal, nobody asks which one it is."""
+    entries = {(item, concept) for item, concept, _ in answers}
+    for item, concept in [(item, concept) for item, concept, answer in answers if answer == "no"]:
+        entries.update((item, int(now.id_of[lower])) for lower in now.taxonomy.descendants(now.number_of[concept]))
+    return sorted(entries)
 
 
 def _about(connection: Connection, items: Sequence[int]) -> list[Event]:

@@ -60,8 +60,10 @@ HELD = (
     .order_by(leases.c.until, leases.c.item, leases.c.concept)
 )
 ALL_HELD = select(leases.c.annotator, leases.c.item, leases.c.concept).where(leases.c.until > NOW)
-SKIPPED = select(events.c.item, events.c.concept).where(
-    events.c.annotator == ANNOTATOR, events.c.answer == "skip", NOT_UNDONE, _not_answered_later()
+SKIPPED = (
+    select(events.c.item, events.c.concept)
+    .where(events.c.annotator == ANNOTATOR, events.c.answer == "skip", NOT_UNDONE, _not_answered_later())
+    .order_by(events.c.seq.desc())
 )
 
 
@@ -156,6 +158,12 @@ class Leases:
             held = quickly(connection, HELD, {"who": annotator, "tab": tab, "now": self.now()}).fetchall()
             skipped = quickly(connection, SKIPPED, {"who": annotator}).fetchall()
         return [(item, concept, until) for item, concept, until in held], {(item, concept) for item, concept in skipped}
+
+    def skipped(self, annotator: str) -> list[Entry]:
+        """What an annotator skipped and has not answered since, what they saw last at the end."""
+        with self.database.read() as connection:
+            rows = quickly(connection, SKIPPED, {"who": annotator}).fetchall()
+        return list(dict.fromkeys((item, concept) for item, concept in rows))[::-1]
 
     def out(self) -> int:
         """How many entries are out with somebody."""

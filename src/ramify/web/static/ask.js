@@ -261,7 +261,7 @@ export class Asking {
     if (note) return h("div", { class: "card question empty" }, h("p", { class: "soft" }, icon("wait"), " ", note));
     const spent = status?.budget && status.answers >= status.budget;
     const known = status?.unknown === 0;
-    const others = status ? status.questions > status.flagged : true; // somebody may be busy with them
+    const review = (status?.disagreements || status?.contradictions || status?.flagged) && !spent && !known;
     let sentence = "There is nothing left to ask you in this mode.";
     if (spent) sentence = `The budget of ${status.budget} answers is used up.`;
     else if (known) sentence = "Everything is known: there is nothing left to ask anybody.";
@@ -270,14 +270,15 @@ export class Asking {
       { class: "card question empty" },
       h("h1", null, spent ? "Well done." : "All done for now."),
       h("p", null, sentence),
-      !spent &&
+      status?.out > 0 &&
+        !spent &&
         !known &&
-        others &&
         h(
           "p",
           { class: "soft" },
           "Questions that others are answering come back if they do not. This page looks again by itself.",
         ),
+      review && h("p", { class: "soft" }, "What waits under Review is not asked until somebody settles it there."),
       h(
         "div",
         { class: "main-actions" },

@@ -339,7 +339,10 @@ export class Browsing {
   chosenEntry(item, entry) {
     const reasons = h("div");
     const correct = async (answer) => {
-      this.send([{ item: item.item, concept: entry.concept, answer }], entry.disputed || this.settles);
+      this.send(
+        [{ item: item.item, concept: entry.concept, answer }],
+        entry.disputed || entry.contradicted || this.settles,
+      );
       announce(`${entry.path}: ${answer}`);
       await this.settled();
       await this.load();

@@ -39,6 +39,7 @@ const PATHS = {
   [UNKNOWN]: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.2 8.700 8 9.200 8 10M8 12.800v.1",
   [SKIP]: "M3 4l5 4-5 4zM12.500 4v8",
   wrong: "M8 2 14.500 13.500H1.500zM8 6.500v3M8 11.600v.1",
+  zoom: "M7 2.500a4.500 4.500 0 1 0 0 9 4.500 4.500 0 0 0 0-9M10.300 10.300 14 14",
   eye: "M1.500 8s2.500-4.500 6.500-4.500S14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8zM8 6.500a1.500 1.500 0 1 1 0 3 1.500 1.500 0 0 1 0-3",
   undo: "M6 3 2.500 6.500 6 10M2.500 6.500H10a3.500 3.500 0 0 1 0 7H7",
   flag: "M3.500 14V2.500M3.500 3h8.500l-2 3 2 3H3.500",
@@ -54,9 +55,10 @@ export function icon(name) {
 }
 
 // Yes, no or unknown as a sign and a word: never by colour alone.
-// What is known of an entry and why, or that people disagree about it.
-export function entryMark({ state, source, disputed }) {
-  const reason = disputed ? "people disagree" : source !== UNKNOWN && source;
+// What is known of an entry and why, or why nothing is.
+export function entryMark({ state, source, disputed, contradicted }) {
+  const open = (disputed && "people disagree") || (contradicted && "contradicts others");
+  const reason = open || (source !== UNKNOWN && source);
   return [
     h("span", { class: `state state-${state}` }, icon(state), state),
     reason && h("span", { class: "soft source" }, reason),
@@ -91,8 +93,12 @@ export function itemView(item, kind = "large") {
   return h("blockquote", { class: `media text ${kind}`, dir: "auto" }, item.text || item.id);
 }
 
-// The picture by itself: as large as the window, and by a click as large as it is.
-export function openPicture(item) {
+// An item by itself: its text, or its picture as large as the window, and by a click as large as it is.
+export function openWhole(item) {
+  if (!item.picture) {
+    dialog(item.id, itemView(item));
+    return;
+  }
   const image = h("img", { src: item.picture, alt: item.text || `Item ${item.id}`, class: "whole" });
   const larger = button("Actual size", () => {
     const actual = image.classList.toggle("actual");
@@ -141,5 +147,8 @@ export function span(seconds) {
 export const ago = (since) => (passed(since) < 60 ? "just now" : `${span(passed(since))} ago`);
 export const lastingSince = (since) => span(passed(since));
 
-// A time that is an estimate, as ramify.progress has it.
-export const lasting = (seconds) => (seconds < 100 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
+// A time that is an estimate: of work, which has no days.
+export function lasting(seconds) {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}

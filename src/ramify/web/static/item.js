@@ -1,7 +1,7 @@
 // One item with all its entries: what is known, why, what the model believes; each can be corrected in place.
 
 import { get } from "./api.js";
-import { announce, bar, button, dialog, entryMark, h, icon, itemView, percent } from "./dom.js";
+import { announce, bar, button, dialog, entryMark, h, icon, itemView, openWhole, percent } from "./dom.js";
 import { openFlag } from "./flag.js";
 import { legend, lookAtWords, markedText } from "./marking.js";
 import { reasonList } from "./reasons.js";
@@ -79,10 +79,12 @@ export async function openItem(number, { send, settled, first = [], closed = () 
       return;
     }
     const place = new Map(first.map((concept, index) => [concept, index - first.length]));
-    const order = ({ concept, disputed }) => place.get(concept) ?? (disputed ? -0.5 : 0);
+    const order = ({ concept, disputed, contradicted }) => place.get(concept) ?? (disputed || contradicted ? -0.5 : 0);
     const entries = known.entries.toSorted((entry, other) => order(entry) - order(other));
     const top = unfolded ? entries.length : entries.filter((entry) => order(entry) < 0).length || entries.length;
-    media.replaceChildren(itemView(known.item, "dialog-size"));
+    const shown = itemView(known.item, "dialog-size");
+    const zoom = { class: "zoom", title: "Look closer" };
+    media.replaceChildren(known.item.picture ? button(shown, () => openWhole(known.item), zoom) : shown);
     box.querySelector("h2").textContent = known.item.id;
     box.querySelector("h2").setAttribute("dir", "auto");
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
@@ -133,7 +135,7 @@ export async function openItem(number, { send, settled, first = [], closed = () 
   }
 
   async function correct(entry, answer) {
-    send([{ item: number, concept: entry.concept, answer }], entry.disputed);
+    send([{ item: number, concept: entry.concept, answer }], entry.disputed || entry.contradicted);
     announce(`${entry.path}: ${answer}`);
     await settled();
     await load();

@@ -22,10 +22,25 @@ function problems(status) {
 }
 
 // How far it is in words, and how much is left: what is said of quality comes from the server, in the same sentence.
-function left({ progress, questions, pace }) {
+function left({ progress, questions, pace, advice }) {
   const minutes = pace === null ? "" : `, about ${lasting(questions * pace)} at the pace of the last ones`;
   const more = questions ? `About ${number(questions)} questions are open now${minutes}.` : "No question is open now.";
-  return h("section", { class: "left" }, title("Progress"), h("p", { class: "words" }, progress), h("p", null, more));
+  return h(
+    "section",
+    { class: "left" },
+    title("Progress"),
+    h("p", { class: "words" }, progress),
+    h("p", null, more),
+    stopping(advice),
+  );
+}
+
+// Whether to go on, as the server says it.
+function stopping(advice) {
+  if (!advice) return null;
+  const [first, ...more] = advice.said.split("; ");
+  const sentence = (said) => `${said[0].toUpperCase()}${said.slice(1)}.`;
+  return [h("p", null, sentence(first)), more.length > 0 && h("p", { class: "soft" }, sentence(more.join("; ")))];
 }
 
 function answered({ answers, budget, unknown }) {

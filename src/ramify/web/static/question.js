@@ -1,6 +1,6 @@
 // How a question looks, in its three modes. What happens with it is decided in ask.js.
 
-import { bar, bdi, button, h, icon, itemView, key, openPicture, percent } from "./dom.js";
+import { bar, bdi, button, h, icon, itemView, key, openWhole, percent } from "./dom.js";
 import { CHOICE_KEYS } from "./keys.js";
 import { legend, markedText } from "./marking.js";
 import { entryKey, follows, isSingle, namesAbove, sameEntries } from "./task.js";
@@ -140,7 +140,7 @@ function choices(session, actions) {
       title: entry.description,
       "data-name": entry.name.toLowerCase(),
     };
-    const pictures = thumbnails(task, entry.concept, task.entries.length > 6 ? 2 : 3);
+    const pictures = thumbnails(task, entry.concept, task.entries.length > 6 ? 1 : 3);
     const label = [
       CHOICE_KEYS[index] ? key(CHOICE_KEYS[index]) : h("span", { class: "no-key" }),
       h(
@@ -198,10 +198,13 @@ function tiles({ task, chosen, guess }, actions) {
         h("span", { class: "mark" }, isChosen ? [icon(YES), YES] : null),
       ),
     ];
-    return button(label, () => actions.toggle(entry), {
+    const tile = button(label, () => actions.toggle(entry), {
       class: "tile",
       "aria-pressed": String(isChosen),
     });
+    const closer = [icon("zoom"), h("span", { class: "unseen" }, "Look closer at ", bdi(item.id))];
+    const whole = button(closer, () => openWhole(item), { class: "small tile-zoom", title: "Look closer" });
+    return h("div", { class: "tile-place" }, tile, whole);
   });
   return h("div", { class: "tiles", role: "group", "aria-labelledby": "asked" }, list);
 }
@@ -285,7 +288,7 @@ function mediaSide({ task, words, concepts }, actions) {
   const { item } = task;
   const marked = words?.concepts.length ? markedText(words, words.chosen) : null;
   const shown = item.picture
-    ? button(itemView(item), () => openPicture(item), { class: "zoom", title: "Look closer" })
+    ? button(itemView(item), () => openWhole(item), { class: "zoom", title: "Look closer" })
     : (marked ?? itemView(item));
   return h(
     "div",
