@@ -15,6 +15,7 @@ from ramify.project.store.store import Item, Store
 from ramify.project.transfer.exporting import export_known, export_predicted
 from ramify.project.transfer.writers import WRITERS, Part, Said
 from ramify.readers import read_for
+from ramify.readers.annotations import is_mark
 from ramify.taxonomy import Taxonomy
 from test_cli import ramify
 
@@ -129,7 +130,8 @@ def test_label_studio(store, tmp_path):
     about = {"from_name": "concepts", "to_name": "text", "type": "taxonomy"}
     assert tasks[0]["annotations"][0]["result"] == [{**about, "value": {"taxonomy": [["animal", "dog", "pug"]]}}]
     assert ["annotations" in task for task in tasks] == [True, True, False, True]
-    assert tasks[3]["annotations"] == [{"result": []}]
+    nothing = tasks[3]["annotations"][0]
+    assert (nothing["result"], nothing["ground_truth"], is_mark(nothing["id"])) == ([], False, True)
     assert Taxonomy.load(tmp_path / "l.xml") == TAXONOMY
 
 

@@ -17,6 +17,7 @@ from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, events
 from ramify.project.store.schema import requests as request_table
 from ramify.project.store.troubles import intact, of_kinds
+from ramify.readers.annotations import Mark
 
 Answered: TypeAlias = tuple[int, int, str]
 """An item, a concept's stable id, and yes, no or skip."""
@@ -47,6 +48,8 @@ class Revision(NamedTuple):
     """None of them where it was taken back."""
     settles: bool = False
     seconds: float | None = None
+    mark: Mark | None = None
+    """What a project wrote it with, where one did."""
 
 
 class Revised(NamedTuple):
@@ -174,16 +177,21 @@ class Answers:
     def revise(self, revisions: Sequence[Revision]) -> Revised:
         """Keep what people say in another tool, in place of what they said there before: all of it or nothing.
 
-        What is delivered twice counts once, and what is older than what is known changes nothing.
+        What is delivered twice counts once, and what is older than what is known changes nothing; neither does what
+        this project wrote itself, if it comes back as it was.
         """
         saved = repeated = undone = 0
         with self.database.write() as connection:
             known = _about(connection, sorted({revision.item for revision in revisions}))
             threads, gone = _by_name(known), {event.undoes for event in known}
+            keys: dict[int, set[str]] = {}
+            for event in known:
+                keys.setdefault(event.item, set()).add(event.key)
             for revision in revisions:
                 thread = threads.setdefault(revision.name, [])
                 standing = _standing(thread, gone)
-                if _is_known(revision, thread) or not (standing or revision.answers):
+                own = not thread and _is_marked(revision, keys.get(revision.item, ()))
+                if own or _is_known(revision, thread) or not (standing or revision.answers):
                     repeated += 1
                     continue
                 thread += self._take_back(connection, standing, f"{revision.name} {revision.version} back")
@@ -295,6 +303,13 @@ class Answers:
         with self.database.read() as connection:
             return {str(name): float(at) for name, at in connection.execute(latest)}
 
+    def last_about(self, first: int, last: int) -> dict[tuple[str, int], tuple[str, float]]:
+        """What each annotator said last of some items that follow each other: by both, its key and when that was."""
+        here = select(events.c.annotator, events.c.item, events.c.key, events.c.at)
+        here = here.where(events.c.item.between(int(first), int(last))).order_by(events.c.seq)
+        with self.database.read() as connection:
+            return {(str(who), int(item)): (str(key), float(at)) for who, item, key, at in connection.execute(here)}
+
     def about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""
         of_entry = select(events).where(events.c.item == item, events.c.concept == concept).order_by(events.c.seq)
@@ -351,6 +366,11 @@ def _is_known(revision: Revision, thread: Sequence[Event]) -> bool:
     if revision.version.startswith("#"):
         return versions[-1:] in ([revision.version], [TAKEN_BACK])
     return revision.version <= max(versions, default="")
+
+
+def _is_marked(revision: Revision, keys: Iterable[str]) -> bool:
+    """Whether this project wrote it, when what has one of these keys had been said last."""
+    return revision.mark is not None and any(map(revision.mark.is_of, keys))
 
 
 def _add(connection: Connection, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:

@@ -240,6 +240,7 @@ class _People:
 
     def __init__(self, store: Store, columns: Index) -> None:
         self.store, self.columns = store, columns
+        self.changed = store.changes.changed()
 
     @cached_property
     def read(self) -> tuple[Opinions, tuple[str, ...], Claims]:
@@ -255,6 +256,7 @@ class _People:
         contents = self.store.contents
         here = slice(*np.searchsorted(opinions.items, [numbers.min(initial=0), numbers.max(initial=-1) + 1]))
         opinions = opinions.some(np.arange(len(opinions.items))[here])
+        last = self.store.answers.last_about(numbers.min(initial=0), numbers.max(initial=-1))
         concepts = contents.numbers(opinions.concepts)
         counts = np.isin(opinions.concepts, list(contents.counts_for))  # also for what they were merged into
         people = []
@@ -268,7 +270,9 @@ class _People:
                 put_merged(contents, labels, imported, agreed(replace(opinions.some(own), items=places)))
             rows = np.searchsorted(numbers, shown)
             settles = np.bincount(places, ~opinions.settles[own], len(shown)) == 0
-            people.append(Person(names[who], rows, labels.states(concepts=self.columns), settles))
+            ends = [last[names[who], item] for item in shown.tolist()]
+            ends = [(key, max(at, self.changed)) for key, at in ends]
+            people.append(Person(names[who], rows, labels.states(concepts=self.columns), settles, ends))
         return people
 
 
