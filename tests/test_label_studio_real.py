@@ -221,14 +221,14 @@ def test_what_a_project_exports_is_taken_in(studio, tmp_path):
     assert not any(said["ground_truth"] for task in exported for said in task["annotations"])
 
     # Nothing of it is new to the project that wrote it; a project that never heard of it takes each in once.
-    def taken(folder, tasks, name):
+    def taken(folder, tasks, name, embed=None):
         (tmp_path / f"{name}.json").write_text(json.dumps(tasks))
         (tmp_path / f"{name}.xml").write_text(config)
-        return Project(folder).add(tmp_path / f"{name}.json", embed=None if len(Project(folder)) else "text").answers
+        return Project(folder).add(tmp_path / f"{name}.json", embed=embed).answers
 
     assert [taken(made.folder, came, "again") for came in (tasks, exported)] == [0, 0]
     other = Project.create(tmp_path / "other", tmp_path / "t.xml").folder
-    assert [taken(other, exported, "other") for _ in range(2)] == [11, 0]
+    assert [taken(other, exported, "other", embed="text") for _ in range(2)] == [11, 0]
     one = next(said for task in exported for said in task["annotations"] if task["data"]["id"] == "ü")
     studio.call("PATCH", f"/annotations/{one['id']}/", {"result": result(["Tiere", "Hunde", "Katze"])})
     changed = studio.call("GET", f"/projects/{project}/export?exportType=JSON")

@@ -216,6 +216,11 @@ def test_a_concept_moves_and_goes_with_all_below_it():
             "there is a concept 'cat' below 'animal' already: give another name, or merge them",
         ),
         (
+            lambda: DEEP.add(["Big_Cat", "big cat"], "animal"),
+            "'big cat' and 'Big_Cat' below 'animal' are read as one name, since letters' case, spaces, '_' and '-' do "
+            "not count: give another name, or merge them",
+        ),
+        (
             lambda: DEEP.move("animal", "poodle"),
             "'animal' cannot be moved below 'animal > dog > poodle', which is itself or lies below it",
         ),

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,21 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             taken.add(alias)
 
 
+ALIKE = "are read as one name, since letters' case, spaces, '_' and '-' do not count"
+
+
+def check_apart(concepts: Sequence[Concept]) -> None:
+    """Refuse siblings that files could mean by one name; only of new taxonomies, since older projects may have them."""
+    first: dict[tuple[int, str], str] = {}
+    for concept in concepts:
+        other = first.setdefault((concept.parent, loose_name(concept.name)), concept.name)
+        if other != concept.name:
+            where = f"under {concepts[concept.parent].name!r}" if concept.parent >= 0 else "among the roots"
+            raise RamifyError(
+                f"the concepts {other!r} and {concept.name!r} {where} {ALIKE}: rename one, or make them one"
+            )
+
+
 def _check_text(what: str, name: str) -> None:
     for wrong, said in UNNAMEABLE.items():
         if re.search(wrong, name):
@@ -104,6 +120,7 @@ def _check_depth(concepts: Sequence[Concept]) -> None:
             raise RamifyError(TOO_DEEP)
 
 
+@lru_cache(1 << 16)  # siblings are compared over and over
 def loose_name(name: str) -> str:
     """A name, or a path, without what people write one way or another.
 
