@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, bindparam, func, select, text
@@ -180,30 +181,46 @@ class Answers:
         What is delivered twice counts once, and what is older than what is known changes nothing; neither does what
         this project wrote itself, if it comes back as it was.
         """
-        saved = repeated = undone = 0
         with self.database.write() as connection:
-            known = _about(connection, sorted({revision.item for revision in revisions}))
-            threads, gone = _by_name(known), {event.undoes for event in known}
-            keys: dict[int, set[str]] = {}
-            for event in known:
-                keys.setdefault(event.item, set()).add(event.key)
-            for revision in revisions:
-                thread = threads.setdefault(revision.name, [])
-                standing = _standing(thread, gone)
-                own = not thread and _is_marked(revision, keys.get(revision.item, ()))
-                if own or _is_known(revision, thread) or not (standing or revision.answers):
-                    repeated += 1
-                    continue
-                thread += self._take_back(connection, standing, f"{revision.name} {revision.version} back")
-                gone.update(event.seq for event in standing)
-                undone += len(standing)
-                key = f"{revision.name} {revision.version}"
-                again = sum(event.key.startswith(key) for event in thread)  # it said the same once before
-                request = Request(f"{key} {again}" if again else key, revision.annotator, revision.answers)
-                about = {"seconds": revision.seconds, "flag": None, "note": ""}
-                events, _ = self._record(connection, request._replace(settles=revision.settles), about)
-                thread += events
-                saved += len(events)
+            return self._revise(connection, revisions)
+
+    def take(self, said: Iterable[Request | Revision]) -> int:
+        """Keep requests and revisions in the order given: all of it or nothing; returns how many answers are new."""
+        saved = 0
+        with self.database.write() as connection:
+            for revised, some in groupby(said, lambda one: isinstance(one, Revision)):
+                if revised:
+                    saved += self._revise(connection, [one for one in some if isinstance(one, Revision)]).saved
+                for request in () if revised else (one for one in some if isinstance(one, Request)):
+                    _check_own(request.key)
+                    events, new = self._record(connection, request, {"seconds": None, "flag": None, "note": ""})
+                    saved += len(events) if new else 0
+        return saved
+
+    def _revise(self, connection: Connection, revisions: Sequence[Revision]) -> Revised:
+        saved = repeated = undone = 0
+        known = _about(connection, sorted({revision.item for revision in revisions}))
+        threads, gone = _by_name(known), {event.undoes for event in known}
+        keys: dict[int, set[str]] = {}
+        for event in known:
+            keys.setdefault(event.item, set()).add(event.key)
+        for revision in revisions:
+            thread = threads.setdefault(revision.name, [])
+            standing = _standing(thread, gone)
+            own = not thread and _is_marked(revision, keys.get(revision.item, ()))
+            if own or _is_known(revision, thread) or not (standing or revision.answers):
+                repeated += 1
+                continue
+            thread += self._take_back(connection, standing, f"{revision.name} {revision.version} back")
+            gone.update(event.seq for event in standing)
+            undone += len(standing)
+            key = f"{revision.name} {revision.version}"
+            again = sum(event.key.startswith(key) for event in thread)  # it said the same once before
+            request = Request(f"{key} {again}" if again else key, revision.annotator, revision.answers)
+            about = {"seconds": revision.seconds, "flag": None, "note": ""}
+            events, _ = self._record(connection, request._replace(settles=revision.settles), about)
+            thread += events
+            saved += len(events)
         return Revised(saved, repeated, undone)
 
     def take_back(self, names: Iterable[str]) -> Revised:
@@ -391,6 +408,17 @@ def _event(row: Sequence[Any]) -> Event:
 
 def _key_taken(key: str) -> RamifyError:
     return RamifyError(f"the key {key!r} was used for another request: each request needs a key of its own")
+
+
+def revised(key: str) -> tuple[str, str] | None:
+    """The name and the version of the revision whose answers have this key, if it is one's.
+
+    >>> revised("label-studio 1/7 f0fc #a 2"), revised("label-studio 1/7"), revised("page 1")
+    (('label-studio 1/7 f0fc', '#a'), None, None)
+    """
+    words = key.split(" ")
+    named = key.startswith(RESERVED) and len(words) > NAMED and all(words)
+    return (" ".join(words[:NAMED]), words[NAMED]) if named else None
 
 
 def _check_own(key: str) -> None:
