@@ -166,7 +166,7 @@ def test_a_concept_moves_and_goes_with_all_below_it():
         ),
         (
             lambda: Taxonomy({"animal": {"aliases": ["food"]}, "food": None}),
-            "the alias 'food' of 'animal' is a name or alias already: aliases must be unique",
+            "the alias 'food' of 'animal' is the name of 'food' too: aliases must be unique",
         ),
         (
             lambda: Taxonomy({"animal": {2020: None}}),
@@ -249,7 +249,7 @@ def test_a_concept_moves_and_goes_with_all_below_it():
         ),
         (
             lambda: DEEP.describe("cat", aliases=["dog"]),
-            "the alias 'dog' of 'cat' is a name or alias already: aliases must be unique",
+            "the alias 'dog' of 'cat' is the name of 'dog' too: aliases must be unique",
         ),
     ],
 )

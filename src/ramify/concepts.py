@@ -66,7 +66,7 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             where = f"under {concepts[concept.parent].name!r}" if concept.parent >= 0 else "among the roots"
             raise RamifyError(f"the concept {concept.name!r} stands twice {where}: remove or rename one")
         seen.add((concept.parent, concept.name))
-    taken = {concept.name for concept in concepts}
+    taken = {concept.name: f"the name of {concept.name!r}" for concept in concepts}
     for concept in concepts:
         if re.search(HALF, concept.description):
             raise RamifyError(f"the description of {concept.name!r} {UNNAMEABLE[HALF]}")
@@ -74,9 +74,9 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             _check_text(f"the alias {alias!r} of {concept.name!r}", alias)
             if alias in taken:
                 raise RamifyError(
-                    f"the alias {alias!r} of {concept.name!r} is a name or alias already: aliases must be unique"
+                    f"the alias {alias!r} of {concept.name!r} is {taken[alias]} too: aliases must be unique"
                 )
-            taken.add(alias)
+            taken[alias] = f"an alias of {concept.name!r}"
 
 
 ALIKE = "are read as one name, since letters' case, spaces, '_' and '-' do not count"

@@ -116,7 +116,7 @@ def export_known(store: Store, path: str | Path, writer: Writer) -> tuple[int, s
     blocks = _blocks(len(labels), len(columns))
     parts = (Part(store.items(items), labels.states(items, columns)) for items in blocks)
     said = Said(labels.taxonomy, columns, parts, images=_images(store), people=_People(store, columns))
-    lost = writer.write(Path(path), said)
+    lost = _write(path, writer, said)
     return said.counts["items"], lost
 
 
@@ -138,8 +138,15 @@ def export_predicted(
     """
     parts = (Part(shown(numbers), chosen.astype(np.int8), likely) for numbers, likely, chosen in blocks)
     said = Said(taxonomy, taxonomy.leaves, parts, model, images, order=order or {})
-    lost = writer.write(Path(path), said)
+    lost = _write(path, writer, said)
     return said.counts["items"], lost
+
+
+def _write(path: str | Path, writer: Writer, said: Said) -> str:
+    """Under another ending neither Ramify nor other tools would know the file again."""
+    if writer.ENDING == ".json" != Path(path).suffix.lower():
+        raise RamifyError(f"{path}: this format is a file that ends in .json: give it such a name")
+    return writer.write(Path(path), said)
 
 
 def prediction_columns(taxonomy: Taxonomy) -> dict[str, str]:

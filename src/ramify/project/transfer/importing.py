@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.concepts import check_template
+from ramify.concepts import check_apart, check_template
 from ramify.embed import Embedder, default_embedder
 from ramify.engine import check
 from ramify.errors import RamifyError
@@ -144,6 +144,10 @@ def init(
     concepts = Taxonomy.load(taxonomy) if isinstance(taxonomy, str | Path) else taxonomy
     settings = {} if templates is None else {TEMPLATES: [check_template(template) for template in templates]}
     tree = concepts if isinstance(concepts, Taxonomy) else Taxonomy(concepts)
+    try:
+        check_apart(tree.concepts)
+    except RamifyError as error:
+        raise RamifyError(f"{taxonomy}: {error}" if isinstance(taxonomy, str | Path) else str(error)) from None
     return Store.create(folder, tree, settings, address=address)
 
 
