@@ -215,6 +215,7 @@ def test_a_concept_moves_and_goes_with_all_below_it():
             lambda: DEEP.rename("dog", "cat"),
             "there is a concept 'cat' below 'animal' already: give another name, or merge them",
         ),
+        (lambda: DEEP.rename("dog", " "), "an empty name is no name: give the concept one that can be seen"),
         (
             lambda: DEEP.add(["Big_Cat", "big cat"], "animal"),
             "'big cat' and 'Big_Cat' below 'animal' are read as one name, since letters' case, spaces, '_' and '-' do "

@@ -160,6 +160,7 @@ def test_predictions_have_a_confidence(form, tmp_path):
             ("a.jpg", [0, 1], [0.9, 0.7]),
             ("b.jpg", [], []),
         ]
+        assert read_for(path, taxonomy).ids == ["a", "b"]
         return
     written = json.loads(path.read_text())
     if form == "coco":

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import yaml
 
@@ -126,8 +127,11 @@ def loose_name(name: str) -> str:
 
     >>> loose_name("Animal>Teddy_Bear")
     'animal > teddy bear'
+    >>> len("a\u0308"), len(loose_name("a\u0308"))  # an accent of its own, as some file systems write it
+    (2, 1)
     """
-    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", name.casefold()).split(ARROW.strip())  # "-dog" denies the dog
+    whole = normalize("NFC", name).casefold()
+    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", whole).split(ARROW.strip())  # "-dog" denies the dog
     return ARROW.join(" ".join(step.split()) for step in steps)
 
 

@@ -54,6 +54,8 @@ class Draft:
 
     def check_free(self, name: str, parent: int, but: Sequence[int] = ()) -> None:
         """Refuse a name that another concept beside bears, or that files could mean it by."""
+        if not name.strip():
+            raise RamifyError("an empty name is no name: give the concept one that can be seen")
         where = f"below {self.path(parent)!r}" if parent >= 0 else "among the roots"
         beside = [self.concepts[n].name for n in self.children(parent) if n not in but]
         if name in beside:
