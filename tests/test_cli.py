@@ -81,6 +81,8 @@ def test_inspect_draws_scenes_and_prints_a_taxonomy(tmp_path):
     assert "5 coarse, 20 fine (exhaustive)" in result.stdout
     (tmp_path / "t.yaml").write_text("animal: [cat, dog]\n")
     assert ramify("inspect", tmp_path / "t.yaml").stdout == "animal\n├── cat\n└── dog\n"
+    Taxonomy.load(tmp_path / "t.yaml").save(tmp_path / "t.xml")  # a labelling config
+    assert ramify("inspect", tmp_path / "t.xml").stdout == "animal\n├── cat\n└── dog\n"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
+from ramify.project.store.answers import Revision
 from ramify.project.store.store import Store
 from ramify.project.transfer.answer_table import answer_from_table
 from ramify.project.transfer.exporting import export_events, export_labels, export_predictions
@@ -153,12 +154,37 @@ def test_a_project_without_answers_exports_no_events(store, tmp_path):
 def test_exported_events_are_answers_for_another_project(store, tmp_path):
     answers(store, (0, "cat", "yes"), (0, "dog", "no"))
     answers(store, (0, "cat", "yes"), key="k2", annotator="bob")
+    answers(store, (0, "dog", "yes"), key="k3", annotator="bob")
+    store.undo("k4", "bob")
+    cat, dog = (int(store.id_of[TAXONOMY.index(name)]) for name in ("cat", "dog"))
+    name, first, second = "label-studio 1/7 f0fc", "2026-11-18T19:38:00+00:00", "2026-11-18T19:39:00+00:00"
+    store.answers.revise([Revision(name, first, "eve", 0, [(0, cat, "no")])])
+    store.answers.revise([Revision(name, second, "eve", 0, [(0, cat, "yes"), (0, dog, "yes")], settles=True)])
+    answers(store, (0, "dog", "no"), key="k5", annotator="eve")  # after that, on the page
     export_events(store, tmp_path / "e.csv")
     with Store.create(tmp_path / "other", TAXONOMY) as other:
         other.add(["a"], ["x"], None, None, Labels(TAXONOMY, [[1, 0]]))
-        done = answer_from_table(other, tmp_path / "e.csv")
-        assert (done.saved, done.repeated) == (3, 0)
-        assert {event.annotator for event in other.events()} == {"ann", "bob"}
+        assert answer_from_table(other, tmp_path / "e.csv").told() == [
+            "Ignored: 'at', 'seconds', 'flag', 'note'.",
+            "4 rows are left out: those answers were taken back.",
+            "Saved 6 answers.",
+        ]
+        said = [(event.annotator, event.key, event.concept, event.answer, event.settles) for event in other.events()]
+        assert said == [
+            ("ann", "k1", cat, "yes", False), ("ann", "k1", dog, "no", False), ("bob", "k2", cat, "yes", False),
+            ("eve", f"{name} {second}", cat, "yes", True), ("eve", f"{name} {second}", dog, "yes", True),
+            ("eve", "k5", dog, "no", False),
+        ]  # fmt: skip
+        later = answer_from_table(other, tmp_path / "e.csv")
+        assert (later.saved, later.repeated) == (0, 6)
+        # What comes from Label Studio itself afterwards is known, or replaces it.
+        assert other.answers.revise([Revision(name, second, "eve", 0, [(0, cat, "yes")])]) == (0, 1, 0)
+        assert other.answers.revise([Revision(name, "2027", "eve", 0, [(0, cat, "no")])]) == (1, 0, 2)
+    assert answer_from_table(store, tmp_path / "e.csv").saved == 0  # nothing new where it comes from
+    plain = {"id": ["a"], "concept": ["cat"], "answer": ["yes"], "key": [f"{name} {second}"]}
+    with pytest.raises(RamifyError) as error:
+        answer_from_table(store, plain)
+    assert str(error.value).startswith(f"the key '{name} {second}' is ")
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------

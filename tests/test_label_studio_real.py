@@ -198,7 +198,8 @@ def test_a_free_label_studio_learns_from_its_people(studio, tmp_path):
 
 def test_what_a_project_exports_is_taken_in(studio, tmp_path):
     """Annotations keep their people where Label Studio knows their addresses; unicode, three levels."""
-    made = Project.create(tmp_path / "made", {"Tiere": {"Hunde": ["Dackel ü", "猫"]}, "Essen": ["Käse"]})
+    concepts = {"Tiere": {"Hunde": {"Dackel ü": None, "猫": {"aliases": ["Katze"]}}}, "Essen": ["Käse"]}
+    made = Project.create(tmp_path / "made", concepts)
     made.add({"id": ["a", "ü", "c"], "text": ["eins", "zwei", "drei"]}, embed="text")
     said = [{"id": "a", "concept": "Dackel ü", "answer": "yes"}, {"id": "ü", "concept": "Käse", "answer": "yes"}]
     made.answer(said, annotator="ada@example.org")
@@ -214,4 +215,29 @@ def test_what_a_project_exports_is_taken_in(studio, tmp_path):
     back = {
         task["data"]["id"]: [one["result"][0]["value"]["taxonomy"] for one in task["annotations"]] for task in exported
     }
-    assert back == {"a": [[["Tiere", "Hunde", "Dackel ü"]], [["Tiere", "Hunde", "猫"]]], "ü": [[["Essen", "Käse"]]]}
+    assert back == {"a": [[["Tiere", "Hunde", "Dackel ü"]], [["Tiere", "Hunde", "Katze"]]], "ü": [[["Essen", "Käse"]]]}
+    sent = {said["id"] for task in tasks for said in task.get("annotations", ())}
+    assert sent == {said["import_id"] for task in exported for said in task["annotations"]}
+    assert not any(said["ground_truth"] for task in exported for said in task["annotations"])
+
+    # Nothing of it is new to the project that wrote it; a project that never heard of it takes each in once.
+    def taken(folder, tasks, name, embed=None):
+        (tmp_path / f"{name}.json").write_text(json.dumps(tasks))
+        (tmp_path / f"{name}.xml").write_text(config)
+        return Project(folder).add(tmp_path / f"{name}.json", embed=embed).answers
+
+    assert [taken(made.folder, came, "again") for came in (tasks, exported)] == [0, 0]
+    other = Project.create(tmp_path / "other", tmp_path / "t.xml").folder
+    assert [taken(other, exported, "other", embed="text") for _ in range(2)] == [13, 0]
+    one = next(said for task in exported for said in task["annotations"] if task["data"]["id"] == "ü")
+    studio.call("PATCH", f"/annotations/{one['id']}/", {"result": result(["Tiere", "Hunde", "Katze"])})
+    changed = studio.call("GET", f"/projects/{project}/export?exportType=JSON")
+    assert [taken(folder, changed, "changed") for folder in (made.folder, other)] == [5, 5]
+
+    # Predictions of a concept that is said by its alias are taken in too.
+    made.train()
+    (tmp_path / "p").mkdir()
+    ramify("predict", str(made.folder), "--format", "label-studio", "--out", f"{tmp_path}/p/p.json")
+    predicted = json.loads((tmp_path / "p" / "p.json").read_text())
+    predicted[0]["predictions"][0]["result"] = result(["Tiere", "Hunde", "Katze"])
+    assert studio.call("POST", f"/projects/{project}/import", predicted)["prediction_count"] == 3

@@ -87,7 +87,99 @@ def test_a_thousand_tasks_of_three_levels_and_three_people(tmp_path):
     assert lost.endswith("are no: Label Studio records only what applies.")
     brought(tmp_path / "second", back, taxonomy)
     assert answers(tmp_path / "second") == answers(tmp_path / "first")
-    assert taken_home(tmp_path / "second")[0] == back
+    assert unmarked(taken_home(tmp_path / "second")[0]) == unmarked(back)
+    for came in (back, through_a_server(back)):  # to whom the annotations belong: what it wrote itself is nothing new
+        assert added(tmp_path / "first", came).answers == 0
+    assert added(tmp_path / "second", back).answers == 0
+
+
+def unmarked(tasks):
+    """Without what differs from project to project."""
+    return [
+        {**task, "annotations": [{**said, "id": 0, "updated_at": ""} for said in task.get("annotations", ())]}
+        for task in tasks
+    ]
+
+
+def through_a_server(tasks):
+    """As Label Studio exports what it imported: by numbers and ids of its own, all of it by whoever took it there."""
+    later = {"updated_at": "2036-11-18T19:38:12.020348Z", "created_at": "2036-11-18T19:38:12.020340Z", "project": 5}
+    return [
+        {**task, "id": 10 + place, "annotations": [
+            {**said, **later, "id": 1000 * place + n, "import_id": said["id"], "completed_by": 1,
+             "unique_id": f"{1000 * place + n:08x}-4619", "ground_truth": said.get("ground_truth", True)}
+            for n, said in enumerate(task.get("annotations", ()))
+        ]}
+        for place, task in enumerate(tasks)
+    ]  # fmt: skip
+
+
+def added(folder, tasks):
+    (folder / "again.json").write_text(json.dumps(tasks))
+    (folder / "again.xml").write_text(
+        (folder / "back.xml" if (folder / "back.xml").exists() else folder / "tasks.xml").read_text()
+    )
+    with Store(folder / "project") as store:
+        return add(store, folder / "again.json")
+
+
+def test_what_a_project_wrote_is_nothing_new_to_it_and_replaces_what_another_knew(tmp_path):
+    """Where answers came from a page, with what was imported, and one item that nobody answered."""
+    taxonomy = Taxonomy({"animal": {"children": {"cat": {"aliases": ["Katze"]}, "dog": None}}, "food": ["apple"]})
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        taxonomy.save(folder / "tasks.xml")
+        Store.create(folder / "project", taxonomy).close()
+
+    def says(key, *answers, who="Bob"):
+        with Store(first / "project") as store:
+            ids = store.id_of[taxonomy.indices([name for name, _ in answers])].tolist()
+            store.record(key, who, [(0, concept, word) for concept, (_, word) in zip(ids, answers, strict=True)])
+
+    def known(folder):
+        with Store(folder / "project") as store:
+            return store.labels().states(concepts=["cat", "dog", "apple"]).tolist(), len(store.events())
+
+    with Store(first / "project") as store:
+        store.add(["a", "b"], ["one", "two"], None, np.zeros((2, 1)), Labels(taxonomy, np.array([[-1, -1], [-1, 1]])))
+    says("page 1", ("cat", "yes"))
+    old, _ = taken_home(first)
+    assert old[0]["annotations"][0]["result"][0]["value"] == {"taxonomy": [["animal", "Katze"]]}
+    before = known(first)
+    assert before == ([[1, -1, -1], [-1, -1, -1]], 1)
+    for came in (old, through_a_server(old)):
+        assert added(first, came).answers == 0
+        assert known(first) == before  # nobody saw the list for what was imported
+    with Store(second / "project") as store:
+        (second / "back.json").write_text(json.dumps(old))
+        (second / "back.xml").write_text((first / "back.xml").read_text())
+        assert add(store, second / "back.json", features=np.zeros((2, 1))).answers == 4
+    assert known(second)[0] == [[1, 0, 0], [-1, -1, -1]]  # whoever submits has seen the list
+
+    # It goes on: the newer state replaces the older one elsewhere, never the other way round.
+    says("page 2", ("cat", "no"), ("dog", "yes"))
+    new, _ = taken_home(first)
+    for state, answers in ((new, 4), (new, 0), (old, 0)):
+        assert added(second, state).answers == answers
+        assert known(second)[0] == [[0, 1, 0], [-1, -1, -1]]
+    before = known(first)
+    for came in (old, new, through_a_server(old)):
+        assert added(first, came).answers == 0
+    assert known(first) == before
+
+    # What somebody changed in Label Studio is new.
+    changed = through_a_server(new)
+    changed[0]["annotations"][0] |= {"result": old[0]["annotations"][0]["result"], "completed_by": 7}
+    assert added(first, changed).answers == 4
+    with Store(first / "project") as store:
+        assert {event.annotator for event in store.events()} == {"Bob", "label-studio 7"}
+    back = through_a_server(new)
+    back[0]["annotations"][0] |= {"updated_at": "2036-11-19T19:38:12Z", "completed_by": 7}
+    assert added(first, back).answers == 4  # also where it is what it was at first
+
+    # Of the same event, in a copy that lacks it, nothing is known.
+    assert added(second, through_a_server(new)).answers == 4
 
 
 @settings(max_examples=10)

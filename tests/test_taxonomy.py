@@ -166,7 +166,7 @@ def test_a_concept_moves_and_goes_with_all_below_it():
         ),
         (
             lambda: Taxonomy({"animal": {"aliases": ["food"]}, "food": None}),
-            "the alias 'food' of 'animal' is a name or alias already: aliases must be unique",
+            "the alias 'food' of 'animal' is the name of 'food' too: aliases must be unique",
         ),
         (
             lambda: Taxonomy({"animal": {2020: None}}),
@@ -215,6 +215,12 @@ def test_a_concept_moves_and_goes_with_all_below_it():
             lambda: DEEP.rename("dog", "cat"),
             "there is a concept 'cat' below 'animal' already: give another name, or merge them",
         ),
+        (lambda: DEEP.rename("dog", " "), "an empty name is no name: give the concept one that can be seen"),
+        (
+            lambda: DEEP.add(["Big_Cat", "big cat"], "animal"),
+            "'big cat' and 'Big_Cat' below 'animal' are read as one name, since letters' case, spaces, '_' and '-' do "
+            "not count: give another name, or merge them",
+        ),
         (
             lambda: DEEP.move("animal", "poodle"),
             "'animal' cannot be moved below 'animal > dog > poodle', which is itself or lies below it",
@@ -244,7 +250,7 @@ def test_a_concept_moves_and_goes_with_all_below_it():
         ),
         (
             lambda: DEEP.describe("cat", aliases=["dog"]),
-            "the alias 'dog' of 'cat' is a name or alias already: aliases must be unique",
+            "the alias 'dog' of 'cat' is the name of 'dog' too: aliases must be unique",
         ),
     ],
 )

@@ -337,6 +337,45 @@ def test_names_are_changed_without_a_look_at_all_labels(tmp_path, monkeypatch, c
         assert told.lines() == ["All labels stay as they are."]
 
 
+def test_siblings_that_are_read_as_one_name_are_only_in_older_projects(tmp_path, monkeypatch):
+    taxonomy = Taxonomy({"animal": ["Cat", "cat", "dog"]})
+    alike = "are read as one name, since letters' case, spaces, '_' and '-' do not count"
+    with pytest.raises(RamifyError) as error:
+        Store.create(tmp_path / "p", taxonomy)
+    assert str(error.value) == f"the concepts 'Cat' and 'cat' under 'animal' {alike}: rename one, or make them one"
+    assert not (tmp_path / "p").exists()
+    with monkeypatch.context() as before:
+        before.setattr("ramify.project.store.store.check_apart", lambda concepts: None)
+        Store.create(tmp_path / "p", taxonomy).close()
+    with Store(tmp_path / "p") as store:
+        assert store.taxonomy == taxonomy
+        with pytest.raises(RamifyError) as error:
+            store.changes.change(Change("rename", ["dog"], ["CAT"]))
+        assert str(error.value) == f"'CAT' and 'Cat' below 'animal' {alike}: give another name, or merge them"
+        store.changes.change(Change("rename", ["dog"], ["Dog"]))  # itself, written otherwise
+        store.changes.change(Change("merge", ["Cat", "cat"], ["cat"]))
+        store.changes.undo()
+        assert store.taxonomy.names[:3] == ("Cat", "cat", "Dog")
+
+
+def test_of_a_large_taxonomy_what_changes_is_shown_and_what_stands_beside(tmp_path):
+    leaves = {f"m{m}": [f"leaf {m}.{n}" for n in range(9)] for m in range(9)}
+    with Store.create(tmp_path / "p", Taxonomy({"first": leaves, "second": ["x"], "third": ["y"]})) as store:
+        shown = store.changes.change(Change("rename", ["leaf 3.4"], ["new"])).taxonomy
+        assert shown == (
+            "first\n├── ... 3 more\n├── m3\n│   ├── ... 2 more\n│   ├── leaf 3.2\n│   ├── leaf 3.3\n│   ├── new\n"
+            "│   ├── leaf 3.5\n│   ├── leaf 3.6\n│   └── ... 2 more\n└── ... 5 more\n... 2 more"
+        )
+        shown = store.changes.change(Change("remove", ["m8"]), dry_run=True).taxonomy
+        assert shown == "first\n├── m0  9 below\n├── m1  9 below\n└── ... 6 more\n... 2 more"
+        shown = store.changes.change(Change("describe", ["y"], description="why"), dry_run=True).taxonomy
+        assert shown == "... 2 more\nthird\n└── y"
+        shown = store.changes.change(Change("remove", ["third"]), dry_run=True).taxonomy
+        assert shown == "... 2 more"
+        many = [f"new {n}" for n in range(100)]
+        assert len(store.changes.change(Change("add", ["second"], many), dry_run=True).taxonomy.splitlines()) == 27
+
+
 def test_what_was_said_before_somebody_else_spoke_is_not_applied_after(tmp_path):
     with Store.create(tmp_path / "p", Taxonomy({"animal": ["cat", "kitty", "dog", "hound"]})) as store:
         store.add(["a"], None, None, None, Labels(store.taxonomy, [[1]]))

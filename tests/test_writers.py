@@ -12,9 +12,10 @@ from ramify.concepts import Concept
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.project.store.store import Item, Store
-from ramify.project.transfer.exporting import export_known, export_predicted
+from ramify.project.transfer.exporting import export_known, export_labels, export_predicted
 from ramify.project.transfer.writers import WRITERS, Part, Said
-from ramify.readers import read_for
+from ramify.readers import propose, read_for
+from ramify.readers.annotations import is_mark
 from ramify.taxonomy import Taxonomy
 from test_cli import ramify
 
@@ -83,16 +84,25 @@ def test_wide(store, tmp_path):
         "1,yes,yes,yes,no,no,no,no",
         "ü,yes,unknown,unknown,unknown,unknown,unknown,unknown",
     ]
+    read, _ = propose(tmp_path / "l.csv")
+    assert read.to_dict() == TAXONOMY.to_dict()
+    export_labels(store, tmp_path / "long.csv")
+    long = r"long.csv: it has a row for each entry, as `ramify export` writes it: items need a row each"
+    with pytest.raises(RamifyError, match=rf"{long} \(`ramify export --format wide`\)$"):
+        read_for(tmp_path / "long.csv", TAXONOMY)
     with pytest.raises(RamifyError, match=r"^the concept 'id' is called like the column of ids: write another format$"):
         WRITERS["wide"].write(tmp_path / "x.csv", Said(Taxonomy({"id": None}), np.arange(1), []))
 
 
 def test_coco(store, tmp_path):
     lost = (
-        "13 entries are unknown, which COCO cannot say: it reads them as no. "
-        "2 items without anything that applies say nothing in COCO."
+        "6 entries are unknown, which COCO cannot say: it reads them as no. "
+        "2 items without anything that applies say nothing in COCO. "
+        "4 items have no picture, so COCO has no file_name for them."
     )
     assert export_known(store, tmp_path / "l.json", WRITERS["coco"]) == (4, lost)
+    with pytest.raises(RamifyError, match=r"coco: this format is a file that ends in .json: give it such a name$"):
+        export_known(store, tmp_path / "coco", WRITERS["coco"])
     written = json.loads((tmp_path / "l.json").read_text())
     assert [image["id"] for image in written["images"]] == [1, "ü", "c", "d"]
     names = {category["id"]: category for category in written["categories"]}
@@ -129,7 +139,8 @@ def test_label_studio(store, tmp_path):
     about = {"from_name": "concepts", "to_name": "text", "type": "taxonomy"}
     assert tasks[0]["annotations"][0]["result"] == [{**about, "value": {"taxonomy": [["animal", "dog", "pug"]]}}]
     assert ["annotations" in task for task in tasks] == [True, True, False, True]
-    assert tasks[3]["annotations"] == [{"result": []}]
+    nothing = tasks[3]["annotations"][0]
+    assert (nothing["result"], nothing["ground_truth"], is_mark(nothing["id"])) == ([], False, True)
     assert Taxonomy.load(tmp_path / "l.xml") == TAXONOMY
 
 
@@ -149,6 +160,7 @@ def test_predictions_have_a_confidence(form, tmp_path):
             ("a.jpg", [0, 1], [0.9, 0.7]),
             ("b.jpg", [], []),
         ]
+        assert read_for(path, taxonomy).ids == ["a", "b"]
         return
     written = json.loads(path.read_text())
     if form == "coco":

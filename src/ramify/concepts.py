@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import yaml
 
@@ -65,7 +67,7 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             where = f"under {concepts[concept.parent].name!r}" if concept.parent >= 0 else "among the roots"
             raise RamifyError(f"the concept {concept.name!r} stands twice {where}: remove or rename one")
         seen.add((concept.parent, concept.name))
-    taken = {concept.name for concept in concepts}
+    taken = {concept.name: f"the name of {concept.name!r}" for concept in concepts}
     for concept in concepts:
         if re.search(HALF, concept.description):
             raise RamifyError(f"the description of {concept.name!r} {UNNAMEABLE[HALF]}")
@@ -73,9 +75,24 @@ def check_forest(concepts: Sequence[Concept]) -> None:
             _check_text(f"the alias {alias!r} of {concept.name!r}", alias)
             if alias in taken:
                 raise RamifyError(
-                    f"the alias {alias!r} of {concept.name!r} is a name or alias already: aliases must be unique"
+                    f"the alias {alias!r} of {concept.name!r} is {taken[alias]} too: aliases must be unique"
                 )
-            taken.add(alias)
+            taken[alias] = f"an alias of {concept.name!r}"
+
+
+ALIKE = "are read as one name, since letters' case, spaces, '_' and '-' do not count"
+
+
+def check_apart(concepts: Sequence[Concept]) -> None:
+    """Refuse siblings that files could mean by one name; only of new taxonomies, since older projects may have them."""
+    first: dict[tuple[int, str], str] = {}
+    for concept in concepts:
+        other = first.setdefault((concept.parent, loose_name(concept.name)), concept.name)
+        if other != concept.name:
+            where = f"under {concepts[concept.parent].name!r}" if concept.parent >= 0 else "among the roots"
+            raise RamifyError(
+                f"the concepts {other!r} and {concept.name!r} {where} {ALIKE}: rename one, or make them one"
+            )
 
 
 def _check_text(what: str, name: str) -> None:
@@ -104,13 +121,17 @@ def _check_depth(concepts: Sequence[Concept]) -> None:
             raise RamifyError(TOO_DEEP)
 
 
+@lru_cache(1 << 16)  # siblings are compared over and over
 def loose_name(name: str) -> str:
     """A name, or a path, without what people write one way or another.
 
     >>> loose_name("Animal>Teddy_Bear")
     'animal > teddy bear'
+    >>> len("a\u0308"), len(loose_name("a\u0308"))  # an accent of its own, as some file systems write it
+    (2, 1)
     """
-    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", name.casefold()).split(ARROW.strip())  # "-dog" denies the dog
+    whole = normalize("NFC", name).casefold()
+    steps = re.sub(r"(?<=\w)[-_](?=\w)", " ", whole).split(ARROW.strip())  # "-dog" denies the dog
     return ARROW.join(" ".join(step.split()) for step in steps)
 
 

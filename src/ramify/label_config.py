@@ -1,6 +1,6 @@
 """Label Studio's labelling configs: XML whose ``<Taxonomy>`` or ``<Choices>`` name concepts, read and written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.parsers import expat
@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from ramify.errors import RamifyError
 
-__all__ = ["Choice", "Control", "config_of", "read_config"]
+__all__ = ["Choice", "Control", "config_of", "read_config", "said_as"]
 
 CONTROLS = ("Taxonomy", "Choices")
 DEEPEST = 100  # tags within tags
@@ -113,17 +113,26 @@ def read_config(text: str | bytes) -> Control:
     raise RamifyError(f"several controls name concepts ({names}): keep the one whose choices are meant")
 
 
+def said_as(name: str, aliases: Sequence[str]) -> str:
+    """What tasks call a concept of ``config_of``: by its first alias, where it has one.
+
+    >>> said_as("cat", ["c", "puss"]), said_as("dog", [])
+    ('c', 'dog')
+    """
+    return aliases[0] if aliases else name
+
+
 def config_of(tree: Mapping[str, Any], key: str, *also: str) -> str:
     """A config with these concepts, as ``Taxonomy.to_dict`` gives them, about a task's ``text`` or ``image``.
 
-    What is ``also`` shown of a task stands below.
+    What is ``also`` shown of a task stands below. Of several aliases a config can hold only the first.
 
-    >>> print(config_of({"animal": {"children": {"cat": None}}}, "text"))
+    >>> print(config_of({"animal": {"children": {"cat": {"aliases": ["c"]}}}}, "text"))
     <View>
       <Text name="text" value="$text"/>
       <Taxonomy name="concepts" toName="text">
         <Choice value="animal">
-          <Choice value="cat"/>
+          <Choice value="cat" alias="c"/>
         </Choice>
       </Taxonomy>
     </View>
@@ -142,7 +151,9 @@ def _write(tree: Mapping[str, Any], level: int, lines: list[str]) -> None:
     for name, body in tree.items():
         said = body or {}
         hint = f" hint={quoteattr(said['description'])}" if said.get("description") else ""
-        opening = f"{'  ' * level}<Choice value={quoteattr(name)}{hint}"
+        said_by = said_as(name, said.get("aliases", ()))
+        alias = f" alias={quoteattr(said_by)}" if said_by != name else ""
+        opening = f"{'  ' * level}<Choice value={quoteattr(name)}{alias}{hint}"
         if not said.get("children"):
             lines.append(f"{opening}/>")
             continue

@@ -1,6 +1,6 @@
 """Outline: a forest as a text that people read, and as the nested mapping that files hold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,60 @@ Numbers = NDArray[np.intp]
 
 
 def tree_text(
-    roots: Numbers, children: Sequence[Numbers], names: Sequence[str], note: Callable[[int], str] = lambda number: ""
+    roots: Numbers,
+    children: Sequence[Numbers],
+    names: Sequence[str],
+    note: Callable[[int], str] = lambda number: "",
+    only: Container[int] | None = None,
 ) -> str:
     """The forest as text, each line followed by what ``note`` says of the concept.
+
+    With ``only`` the others are left out, with all below them; it is told how many stand in a place.
 
     >>> print(tree_text(np.array([1]), [np.array([], int), np.array([0])], ["cat", "animal"], str))
     animal  1
     └── cat  0
+    >>> below = [*[np.array([], int)] * 3, np.array([0, 1, 2])]
+    >>> print(tree_text(np.array([3]), below, ["cat", "dog", "owl", "animal"], only={2, 3}))
+    animal
+    ├── ... 2 more
+    └── owl
+    >>> print(tree_text(np.array([3]), below, ["cat", "dog", "owl", "animal"], only={3}))
+    animal  3 below
     """
     lines: list[str] = []
 
-    def add(number: int, lead: str, branch: str, below: str) -> None:
-        said = note(number)
-        lines.append(lead + branch + names[number] + (f"  {said}" if said else ""))
-        listed = children[number].tolist()
-        for child in listed:
-            last = child == listed[-1]
-            add(child, lead + below, "└── " if last else "├── ", "    " if last else "│   ")
+    def add(places: list[list[int]], lead: str, inner: bool) -> None:
+        for place in places:
+            last = place is places[-1]
+            branch, below = (("└── ", "    ") if last else ("├── ", "│   ")) if inner else ("", "")
+            shown = only is None or place[0] in only
+            said = note(place[0]) if shown else ""
+            text = names[place[0]] if shown else f"... {len(place)} more"
+            deeper = _places(children[place[0]].tolist(), only) if shown else []
+            if len(deeper) == 1 and only is not None and deeper[0][0] not in only:
+                said, deeper = "; ".join(filter(None, [said, f"{len(deeper[0])} below"])), []
+            lines.append(lead + branch + text + (f"  {said}" if said else ""))
+            add(deeper, lead + below, inner=True)
 
-    for root in roots.tolist():
-        add(root, "", "", "")
+    add(_places(roots.tolist(), only), "", inner=False)
     return "\n".join(lines)
+
+
+def _places(listed: list[int], only: Container[int] | None) -> list[list[int]]:
+    """Concepts that stand side by side, each by itself, but those that are left out together.
+
+    >>> _places([1, 2, 3, 4], {3})
+    [[1, 2], [3], [4]]
+    """
+    places: list[list[int]] = []
+    for number in listed:
+        shown = only is None or number in only
+        if places and not shown and only is not None and places[-1][0] not in only:
+            places[-1].append(number)
+        else:
+            places.append([number])
+    return places
 
 
 def nested(

@@ -7,7 +7,7 @@ says that the others are all there is.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ramify.concepts import ARROW, Concept
+from ramify.concepts import ALIKE, ARROW, Concept, loose_name
 from ramify.errors import RamifyError
 
 
@@ -53,10 +53,16 @@ class Draft:
         return [*children, *(deeper for child in children for deeper in self.below(child))]
 
     def check_free(self, name: str, parent: int, but: Sequence[int] = ()) -> None:
-        """Refuse a name that another concept beside bears."""
-        if any(self.concepts[n].name == name for n in self.children(parent) if n not in but):
-            where = f"below {self.path(parent)!r}" if parent >= 0 else "among the roots"
+        """Refuse a name that another concept beside bears, or that files could mean it by."""
+        if not name.strip():
+            raise RamifyError("an empty name is no name: give the concept one that can be seen")
+        where = f"below {self.path(parent)!r}" if parent >= 0 else "among the roots"
+        beside = [self.concepts[n].name for n in self.children(parent) if n not in but]
+        if name in beside:
             raise RamifyError(f"there is a concept {name!r} {where} already: give another name, or merge them")
+        alike = next((other for other in beside if loose_name(other) == loose_name(name)), None)
+        if alike is not None:
+            raise RamifyError(f"{name!r} and {alike!r} {where} {ALIKE}: give another name, or merge them")
 
     def put_below(self, parent: int, names: Iterable[str]) -> None:
         """New concepts, the last ones of their siblings."""
@@ -76,7 +82,7 @@ def rename(draft: Draft, number: int, name: str) -> None:
     concept = draft.concepts[number]
     if name == concept.name:
         raise RamifyError(f"{draft.path(number)!r} is called {name!r} already")
-    draft.check_free(name, concept.parent)
+    draft.check_free(name, concept.parent, but=[number])
     aliases = tuple(alias for alias in concept.aliases if alias != name)
     draft.concepts[number] = replace(concept, name=name, aliases=aliases)
 

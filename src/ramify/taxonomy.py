@@ -1,7 +1,7 @@
 """Taxonomy: a forest of named concepts. Roots are coarse, leaves are fine, any depth lies between."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -461,9 +461,12 @@ class Taxonomy:
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    def tree(self, note: Callable[[int], str] = lambda number: "") -> str:
-        """The forest as text, each line followed by what ``note`` says of the concept."""
-        return tree_text(self.roots, self._children, self.names, note)
+    def tree(self, note: Callable[[int], str] = lambda number: "", *, only: Container[int] | None = None) -> str:
+        """The forest as text, each line followed by what ``note`` says of the concept.
+
+        With ``only`` the others are left out, with all below them; it is told how many stand in a place.
+        """
+        return tree_text(self.roots, self._children, self.names, note, only)
 
     def to_dict(self) -> dict[str, Any]:
         """The nested mapping that ``Taxonomy`` and ``Taxonomy.load`` read, without loss.

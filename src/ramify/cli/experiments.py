@@ -52,7 +52,7 @@ def inspect(
     from ramify.readers.formats import format_of
 
     console = Console()
-    if Path(path).suffix in (".yaml", ".yml") or (Path(path).suffix == ".json" and format_of(path) is None):
+    if Path(path).suffix in (".yaml", ".yml", ".xml") or (Path(path).suffix == ".json" and format_of(path) is None):
         from ramify.taxonomy import Taxonomy
 
         console.print(Text(str(Taxonomy.load(path))))

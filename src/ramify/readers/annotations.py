@@ -2,13 +2,52 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.embed.base import digest
 from ramify.labels import RELEVANT, UNKNOWN
 
-__all__ = ["Annotation", "agreed_values"]
+__all__ = ["IN_PART", "NOBODY", "Annotation", "Mark", "agreed_values", "is_mark"]
+
+MARKED = 1 << 52  # from here on an annotation's id is a mark; no tool counts so far, and a float still holds it
+NOBODY = ""  # in place of a request's key: nobody said it, it was imported, and what is not chosen is known to be no
+IN_PART = " "  # the same, but some of that is unknown
+
+
+def is_mark(number: object) -> bool:
+    """Whether an id may be a mark.
+
+    >>> is_mark(7), is_mark(1 << 52), is_mark(1 << 60)
+    (False, True, False)
+    """
+    return type(number) is int and MARKED <= number < 2 * MARKED
+
+
+class Mark(NamedTuple):
+    """The id that a project gives an annotation which it writes, and what is said there: other tools keep the id.
+
+    A project that finds its own mark with what it said then knows the annotation: it is nothing new.
+    """
+
+    number: int
+    content: str
+
+    @classmethod
+    def of(cls, content: str, key: str = NOBODY) -> "Mark":
+        """Of what somebody said last about the item under the key of a request, or of what nobody said.
+
+        >>> mark = Mark.of("a cat", "page 7")
+        >>> is_mark(mark.number), mark.is_of("page 7"), mark.is_of("page 8"), mark.is_of(NOBODY)
+        (True, True, False, False)
+        """
+        return cls(MARKED + int(digest(key, content), 16) % MARKED, content)
+
+    def is_of(self, key: str) -> bool:
+        """Whether it was written under this key, and what is said has not been changed since."""
+        return self == Mark.of(self.content, key)
 
 
 @dataclass(frozen=True)
@@ -29,6 +68,8 @@ class Annotation:
     """Whether it outranks what others say."""
     seconds: float | None = None
     """How long it took."""
+    mark: "Mark | None" = None
+    """What a project wrote it with, where one did."""
 
     def chosen(self) -> "Annotation":
         """The same without what it says no to."""

@@ -12,6 +12,7 @@ from ramify.taxonomy import Taxonomy
 
 PICTURE_COLUMNS = ("picture", "image", "path")
 LABEL_COLUMNS = ("labels", "coarse_labels", "fine_labels")
+ENTRIES = {"id", "concept", "state", "source"}  # the columns of exported labels
 VALUES = {
     **dict.fromkeys([WORDS[RELEVANT], "1", "y", "true", "t"], RELEVANT),
     **dict.fromkeys([WORDS[IRRELEVANT], "0", "n", "false", "f"], IRRELEVANT),
@@ -90,6 +91,11 @@ class Roles:
             list(layout.labels) or [name for name in LABEL_COLUMNS if name in names],
         )
         taken = {layout.id, roles.text, roles.picture, *roles.lists}
+        if set(names) == ENTRIES and not ENTRIES & {*layout.ignore}:
+            raise RamifyError(
+                f"{rows.path}: it has a row for each entry, as `ramify export` writes it: items need a row each "
+                "(`ramify export --format wide`)"
+            )
         for name in names:
             if name in layout.ignore:
                 roles.ignored.append(name)

@@ -94,7 +94,7 @@ def table_concepts(rows: Rows, layout: Layout) -> Taxonomy:
     lists = sorted((_listed(rows.columns[name], layout.separator) for name in layout.labels), key=len)
     if not columns and not lists:
         raise RamifyError(f"{rows.path}: no column holds labels: give a file of concepts with --taxonomy")
-    paths = [(name,) for name in columns]
+    paths = [_path(name) for name in columns]
     if len(lists) == 2 and not any(ARROW.strip() in name for names in lists for name in names):
         coarse, fine = (_rows_of(rows.columns[name], layout.separator) for name in _by_size(rows, layout))
         paired = _below(coarse, fine)

@@ -128,6 +128,12 @@ class _Reading:
         return (part.rows.path.parent.relative_to(self.path) / name.strip()).as_posix()
 
     def _ids(self, pictures: Sequence[str | None]) -> list[str]:
+        if "id" in self.columns:
+            given = [as_text(value) for value in self._column("id")]
+            if None not in given and len(set(given)) == len(given):
+                return [str(name) for name in given]
+            called = "as their pictures are" if any(pictures) else "by their part and row"
+            self.notes.append(f"the column 'id' is not unique, so items are called {called}")
         if any(pictures):
             ids = [str(picture) for picture in pictures]
             first: dict[str, int] = {}
@@ -138,11 +144,6 @@ class _Reading:
                         f"{self._where(item, FILE)}: the picture {name!r} stands in {before} already: keep one"
                     )
             return ids
-        if "id" in self.columns:
-            given = [as_text(value) for value in self._column("id")]
-            if None not in given and len(set(given)) == len(given):
-                return [str(name) for name in given]
-            self.notes.append("the column 'id' is not unique, so items are called by their part and row")
         counts: dict[str, int] = {}
         ids = []
         for part, _ in self.places:

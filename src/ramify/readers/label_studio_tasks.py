@@ -1,7 +1,7 @@
 """What tasks of Label Studio say, in files and in requests: which item each is, and what its annotations choose."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -11,10 +11,10 @@ from ramify.embed.base import digest
 from ramify.errors import RamifyError
 from ramify.label_config import Control
 from ramify.labels import IRRELEVANT, RELEVANT
-from ramify.readers.annotations import Annotation
+from ramify.readers.annotations import Annotation, Mark, is_mark
 from ramify.taxonomy import Taxonomy
 
-__all__ = ["NAME", "Choices", "Chosen", "annotator_of", "item_name", "read_annotation", "read_chosen"]
+__all__ = ["NAME", "Choices", "Chosen", "annotator_of", "content_of", "item_name", "read_annotation", "read_chosen"]
 
 NAME = "label-studio"  # what the names of annotations, and of people without an address, begin with
 KINDS = ("taxonomy", "choices")
@@ -143,7 +143,7 @@ def read_annotation(
     values = choices.values([path for part in own for path in part.paths], where)
     if said.get("was_cancelled") is True or (found and not own):  # regions alone say nothing of the whole
         values = {}
-    annotator, seconds = annotator_of(said, where), said.get("lead_time")
+    annotator, seconds, settles = annotator_of(said, where), said.get("lead_time"), said.get("ground_truth") is True
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds <= LONGEST
     annotation = Annotation(
         item,
@@ -151,10 +151,28 @@ def read_annotation(
         values,
         _name(said, task, annotator),
         _version(said, values),
-        settles=said.get("ground_truth") is True,
+        settles=settles,
         seconds=float(seconds) if timed and seconds is not None else None,
+        mark=_mark(said, content_of(item_name(task), settles, [path for part in own for path in part.paths])),
     )
     return annotation, len(found) - len(own)
+
+
+def content_of(item: str | None, settles: bool, paths: Iterable[Sequence[str]]) -> str:
+    """What an annotation says, as a mark has it: the same in whatever order it chooses.
+
+    >>> content_of("a", False, [("x", "y"), ("z",)]) == content_of("a", False, [["z"], ["x", "y"]])
+    True
+    """
+    return digest(str(item), str(settles), *sorted({ARROW.join(path) for path in paths}))
+
+
+def _mark(said: Mapping[str, Any], content: str) -> Mark | None:
+    """What a project wrote as its id: Label Studio gives it a number of its own, and keeps that beside it."""
+    for number in (said.get("id"), said.get("import_id")):
+        if isinstance(number, int) and is_mark(number):
+            return Mark(number, content)
+    return None
 
 
 def annotator_of(annotation: Mapping[str, Any], where: str) -> str:
@@ -179,7 +197,7 @@ def annotator_of(annotation: Mapping[str, Any], where: str) -> str:
 def _name(said: Mapping[str, Any], task: Mapping[str, Any], annotator: str) -> str:
     """By project, number and what is unique of it: two servers number theirs alike."""
     number, project = said.get("id"), said.get("project", task.get("project"))
-    if type(number) is not int:
+    if type(number) is not int or is_mark(number):  # as a project wrote it: the mark changes with what is said
         return f"{NAME} -/- {digest(str(item_name(task)), annotator)}"
     unique = re.sub(r"[^0-9a-f]", "", str(said.get("unique_id") or ""))[:8]
     return f"{NAME} {project if type(project) is int else '-'}/{number} {unique or '-'}"

@@ -50,7 +50,8 @@ def read_rows(path: str | Path) -> Rows:
     ending = path.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         listed = f"{', '.join(f'.{name}' for name in FORMATS[:-1])} or .{FORMATS[-1]}"
-        raise RamifyError(f"{path}: a table ends in {listed}: save it as one of these")
+        other = "this is not what another tool writes, and " if path.suffix.lower() == ".json" else ""
+        raise RamifyError(f"{path}: {other}a table ends in {listed}: save it as one of these")
     readers = {
         "csv": _read_csv,
         "tsv": _read_tsv,

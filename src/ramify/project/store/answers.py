@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, bindparam, func, select, text
@@ -17,6 +18,7 @@ from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, events
 from ramify.project.store.schema import requests as request_table
 from ramify.project.store.troubles import intact, of_kinds
+from ramify.readers.annotations import Mark
 
 Answered: TypeAlias = tuple[int, int, str]
 """An item, a concept's stable id, and yes, no or skip."""
@@ -47,6 +49,8 @@ class Revision(NamedTuple):
     """None of them where it was taken back."""
     settles: bool = False
     seconds: float | None = None
+    mark: Mark | None = None
+    """What a project wrote it with, where one did."""
 
 
 class Revised(NamedTuple):
@@ -174,28 +178,49 @@ class Answers:
     def revise(self, revisions: Sequence[Revision]) -> Revised:
         """Keep what people say in another tool, in place of what they said there before: all of it or nothing.
 
-        What is delivered twice counts once, and what is older than what is known changes nothing.
+        What is delivered twice counts once, and what is older than what is known changes nothing; neither does what
+        this project wrote itself, if it comes back as it was.
         """
-        saved = repeated = undone = 0
         with self.database.write() as connection:
-            known = _about(connection, sorted({revision.item for revision in revisions}))
-            threads, gone = _by_name(known), {event.undoes for event in known}
-            for revision in revisions:
-                thread = threads.setdefault(revision.name, [])
-                standing = _standing(thread, gone)
-                if _is_known(revision, thread) or not (standing or revision.answers):
-                    repeated += 1
-                    continue
-                thread += self._take_back(connection, standing, f"{revision.name} {revision.version} back")
-                gone.update(event.seq for event in standing)
-                undone += len(standing)
-                key = f"{revision.name} {revision.version}"
-                again = sum(event.key.startswith(key) for event in thread)  # it said the same once before
-                request = Request(f"{key} {again}" if again else key, revision.annotator, revision.answers)
-                about = {"seconds": revision.seconds, "flag": None, "note": ""}
-                events, _ = self._record(connection, request._replace(settles=revision.settles), about)
-                thread += events
-                saved += len(events)
+            return self._revise(connection, revisions)
+
+    def take(self, said: Iterable[Request | Revision]) -> int:
+        """Keep requests and revisions in the order given: all of it or nothing; returns how many answers are new."""
+        saved = 0
+        with self.database.write() as connection:
+            for revised, some in groupby(said, lambda one: isinstance(one, Revision)):
+                if revised:
+                    saved += self._revise(connection, [one for one in some if isinstance(one, Revision)]).saved
+                for request in () if revised else (one for one in some if isinstance(one, Request)):
+                    _check_own(request.key)
+                    events, new = self._record(connection, request, {"seconds": None, "flag": None, "note": ""})
+                    saved += len(events) if new else 0
+        return saved
+
+    def _revise(self, connection: Connection, revisions: Sequence[Revision]) -> Revised:
+        saved = repeated = undone = 0
+        known = _about(connection, sorted({revision.item for revision in revisions}))
+        threads, gone = _by_name(known), {event.undoes for event in known}
+        keys: dict[int, set[str]] = {}
+        for event in known:
+            keys.setdefault(event.item, set()).add(event.key)
+        for revision in revisions:
+            thread = threads.setdefault(revision.name, [])
+            standing = _standing(thread, gone)
+            own = not thread and _is_marked(revision, keys.get(revision.item, ()))
+            if own or _is_known(revision, thread) or not (standing or revision.answers):
+                repeated += 1
+                continue
+            thread += self._take_back(connection, standing, f"{revision.name} {revision.version} back")
+            gone.update(event.seq for event in standing)
+            undone += len(standing)
+            key = f"{revision.name} {revision.version}"
+            again = sum(event.key.startswith(key) for event in thread)  # it said the same once before
+            request = Request(f"{key} {again}" if again else key, revision.annotator, revision.answers)
+            about = {"seconds": revision.seconds, "flag": None, "note": ""}
+            events, _ = self._record(connection, request._replace(settles=revision.settles), about)
+            thread += events
+            saved += len(events)
         return Revised(saved, repeated, undone)
 
     def take_back(self, names: Iterable[str]) -> Revised:
@@ -295,6 +320,13 @@ class Answers:
         with self.database.read() as connection:
             return {str(name): float(at) for name, at in connection.execute(latest)}
 
+    def last_about(self, first: int, last: int) -> dict[tuple[str, int], tuple[str, float]]:
+        """What each annotator said last of some items that follow each other: by both, its key and when that was."""
+        here = select(events.c.annotator, events.c.item, events.c.key, events.c.at)
+        here = here.where(events.c.item.between(int(first), int(last))).order_by(events.c.seq)
+        with self.database.read() as connection:
+            return {(str(who), int(item)): (str(key), float(at)) for who, item, key, at in connection.execute(here)}
+
     def about(self, item: int, concept: int) -> list[Event]:
         """All events about one entry, oldest first."""
         of_entry = select(events).where(events.c.item == item, events.c.concept == concept).order_by(events.c.seq)
@@ -363,6 +395,11 @@ def _is_known(revision: Revision, thread: Sequence[Event]) -> bool:
     return revision.version <= max(versions, default="")
 
 
+def _is_marked(revision: Revision, keys: Iterable[str]) -> bool:
+    """Whether this project wrote it, when what has one of these keys had been said last."""
+    return revision.mark is not None and any(map(revision.mark.is_of, keys))
+
+
 def _add(connection: Connection, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
     quickly(connection, ADD, *({**common, **row} for row in rows), columns=GIVEN)
 
@@ -381,6 +418,17 @@ def _event(row: Sequence[Any]) -> Event:
 
 def _key_taken(key: str) -> RamifyError:
     return RamifyError(f"the key {key!r} was used for another request: each request needs a key of its own")
+
+
+def revised(key: str) -> tuple[str, str] | None:
+    """The name and the version of the revision whose answers have this key, if it is one's.
+
+    >>> revised("label-studio 1/7 f0fc #a 2"), revised("label-studio 1/7"), revised("page 1")
+    (('label-studio 1/7 f0fc', '#a'), None, None)
+    """
+    words = key.split(" ")
+    named = key.startswith(RESERVED) and len(words) > NAMED and all(words)
+    return (" ".join(words[:NAMED]), words[NAMED]) if named else None
 
 
 def _check_own(key: str) -> None:

@@ -160,6 +160,11 @@ class Changes:
             row = connection.execute(LAST).one_or_none()
             return None if row is None else (int(row.seq), str(row.said))
 
+    def changed(self) -> float:
+        """When the taxonomy was changed last, or a change taken back; 0 before the first."""
+        with self.database.read() as connection, intact("the list of changes"):
+            return float(connection.execute(select(func.coalesce(func.max(changes.c.at), 0))).scalar_one())
+
     def ids_of(self, taxonomy: Taxonomy) -> list[int] | None:
         """The ids that the concepts of a taxonomy have which the project has, or had last; None where it never had."""
         contents = self.items.contents

@@ -1,11 +1,12 @@
 """Outlook: what a change of the taxonomy does to labels, told before or after it is done."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
+from ramify.concepts import Concept
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN, Contradiction, Labels
 from ramify.project.store.agreement import Opinions
 from ramify.project.store.claims import Claims
@@ -13,7 +14,9 @@ from ramify.project.store.items import Contents
 from ramify.taxonomy import Index
 
 ROWS = 4096  # items that are looked at together
-LISTED = 20  # contradictions
+LISTED = 20  # contradictions, and concepts that come, go, or are called or described otherwise
+WHOLE = 30  # concepts of a taxonomy that is shown as a whole
+BESIDE = 2  # siblings before and after a concept that are shown of a larger one
 
 Counts: TypeAlias = tuple[int, int, int]
 """How many items are yes, no and unknown."""
@@ -57,7 +60,7 @@ class Outlook:
     said: str
     """The change itself, in words."""
     taxonomy: str
-    """The new one, as a tree."""
+    """The new one, as a tree; of a large one what changes, and its surroundings."""
     rows: list[Row]
     """The concepts that come, go, or of which other labels are known, or that are called otherwise."""
     answers_leave: int
@@ -163,7 +166,7 @@ def outlook(
     told = zip(names([one.item for one in torn[:LISTED]]), torn, strict=False)
     return Outlook(
         said=said,
-        taxonomy=str(new.taxonomy),
+        taxonomy=_tree(old, new),
         rows=_rows(old, new, counts),
         answers_leave=int((answered[0] & ~answered[1]).sum()),
         answers_return=int((answered[1] & ~answered[0]).sum()),
@@ -175,6 +178,27 @@ def outlook(
         contradictions=len(torn),
         torn=[(name, str(one).split(": ", 1)[1]) for name, one in told],
     )
+
+
+def _tree(old: Contents, new: Contents) -> str:
+    """The new taxonomy, as far as it tells what changes."""
+    taxonomy = new.taxonomy
+    if len(taxonomy) <= WHOLE:
+        return str(taxonomy)
+    changed = [
+        n for n in taxonomy.preorder.tolist() if _said(new, n) != _said(old, old.number_of.get(int(new.id_of[n])))
+    ]
+    gone = [number for stable, number in old.number_of.items() if stable not in new.number_of]
+    left = {_above(old, number) for number in gone}
+    shown: set[int] = set()
+    for concept in changed[:LISTED]:
+        parent = taxonomy.parent(concept)
+        siblings = (taxonomy.roots if parent < 0 else taxonomy.children(parent)).tolist()
+        place = siblings.index(concept)
+        shown.update(siblings[max(0, place - BESIDE) : place + BESIDE + 1], taxonomy.ancestors(concept).tolist())
+    for concept in (new.number_of[stable] for stable in left if stable in new.number_of):
+        shown.update([concept], taxonomy.children(concept)[:BESIDE].tolist(), taxonomy.ancestors(concept).tolist())
+    return taxonomy.tree(only=shown)
 
 
 def only_names(old: Contents, new: Contents) -> bool:
@@ -207,8 +231,20 @@ def _name(contents: Contents, number: int | None) -> tuple[str, int] | None:
     """What a concept is called, and below what it stands."""
     if number is None:
         return None
+    return contents.taxonomy.names[number], _above(contents, number)
+
+
+def _above(contents: Contents, number: int) -> int:
+    """The id of what a concept stands below, or -1."""
     parent = int(contents.taxonomy.parents[number])
-    return contents.taxonomy.names[number], int(contents.id_of[parent]) if parent >= 0 else -1
+    return int(contents.id_of[parent]) if parent >= 0 else -1
+
+
+def _said(contents: Contents, number: int | None) -> tuple[Concept, int] | None:
+    """All that is said of a concept, and below what it stands."""
+    return (
+        None if number is None else (replace(contents.taxonomy.concepts[number], parent=-1), _above(contents, number))
+    )
 
 
 def _held(contents: Contents, labels: Labels) -> list[tuple[Contradiction, Held]]:

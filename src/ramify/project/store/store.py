@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ramify.concepts import check_apart
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
 from ramify.labels import Labels
@@ -83,6 +84,7 @@ class Store:
 
         Its database is in the folder, or at an address, ``postgresql://user@host/name``.
         """
+        check_apart(taxonomy.concepts)
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise RamifyError(f"{place} is a file: give a folder for the project")

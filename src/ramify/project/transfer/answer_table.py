@@ -9,7 +9,8 @@ from ramify.embed.base import digest
 from ramify.errors import RamifyError
 from ramify.labels import ANSWERS, RELEVANT, WORDS
 from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
-from ramify.project.store.answers import Request
+from ramify.project.store.answers import Request, Revision, revised
+from ramify.project.store.schema import UNDO
 from ramify.project.store.store import Store
 from ramify.project.transfer.choices import as_entries
 from ramify.readers.rows import Rows, as_rows, as_text, is_empty
@@ -17,7 +18,8 @@ from ramify.readers.table import yes_or_no
 
 __all__ = ["Answered", "answer_from_table"]
 
-KNOWN = ("id", "concept", "answer", "annotator", "key", "model", "settles")
+KNOWN = ("id", "concept", "answer", "annotator", "key", "model", "settles", "undone")
+EVENTS = ("seq", "undoes")  # what an export of all events has besides; ``undone`` says the same
 SHOWN = ("group", "label", "doubt", "content")  # what ``suggest`` and ``suspects`` write for those who answer
 
 
@@ -32,6 +34,8 @@ class Answered:
     """Rows without an answer."""
     ignored: tuple[str, ...]
     """Columns with other names."""
+    undone: int = 0
+    """Rows of answers that were taken back, or that take one back."""
 
     def told(self) -> list[str]:
         """Sentences on what was done.
@@ -42,7 +46,8 @@ class Answered:
         ignored = [f"Ignored: {', '.join(map(repr, self.ignored))}."] if self.ignored else []
         repeated = f", {self.repeated} were there already" if self.repeated else ""
         left = f", {self.open} questions have none yet" if self.open else ""
-        return [*ignored, f"Saved {self.saved} answers{repeated}{left}."]
+        undone = [f"{self.undone} rows are left out: those answers were taken back."] if self.undone else []
+        return [*ignored, *undone, f"Saved {self.saved} answers{repeated}{left}."]
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,8 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
     An answer is yes, no or skip (or 1, 0, true, false); rows without one are left open. With ``choices`` in place of
     ``concept`` a row asks about several, and its answer names those that apply, or none. A column ``annotator`` may
     name who answered (an ``annotator`` that is given outranks it), ``key`` which request a row belongs to, ``model``
-    which model asked, and yes in ``settles`` that the answer outranks what others say.
+    which model asked, and yes in ``settles`` that the answer outranks what others say. With a column ``undone``, as an
+    export of all events has it, only answers that stand are taken, and those from Label Studio as what they are there.
     Everything is checked before anything is recorded.
     """
     rows = as_entries(as_rows(table), store.taxonomy)
@@ -72,35 +78,42 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
         raise RamifyError(
             f"{rows.path}: there is no column {missing[0]!r}: answers need the columns id, concept and answer"
         )
-    requests, open_rows = _requests(store, rows, annotator)
-    _check_keys(store, rows, requests)
-    recorded = store.record_all(
-        Request(
-            key,
-            request.annotator,
-            [(*entry, answer) for entry, (_, answer) in request.rows.items()],
-            request.model,
-            request.settles,
-        )
-        for key, request in requests.items()
-    )
-    saved = sum(len(events) for events, new in recorded if new)
+    requests, open_rows, undone = _requests(store, rows, annotator)
+    said = [_said(key, request, events="undone" in rows.columns) for key, request in requests.items()]
+    _check_keys(store, rows, {one.key: requests[one.key] for one in said if isinstance(one, Request)})
+    saved = store.answers.take(said)
     given = sum(len(request.rows) for request in requests.values())
-    ignored = tuple(name for name in rows.columns if name not in (*KNOWN, *SHOWN))
-    return Answered(saved, given - saved, open_rows, ignored)
+    events = EVENTS if "undone" in rows.columns else ()
+    ignored = tuple(name for name in rows.columns if name not in (*KNOWN, *SHOWN, *events))
+    return Answered(saved, given - saved, open_rows, ignored, undone)
 
 
-def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mapping[str, _Request], int]:
-    """The requests of a file by their keys, and the number of rows without an answer."""
+def _said(key: str, request: _Request, *, events: bool) -> Request | Revision:
+    """A request, of an export of all ``events`` also what was said in another tool: by its key it is known there."""
+    answers = [(*entry, answer) for entry, (_, answer) in request.rows.items()]
+    named = revised(key) if events else None
+    items = {item for item, _ in request.rows}
+    if named is None or len(items) > 1:
+        return Request(key, request.annotator, answers, request.model, request.settles)
+    return Revision(*named, request.annotator, items.pop(), answers, request.settles)
+
+
+def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mapping[str, _Request], int, int]:
+    """The requests of a file by their keys; the number of rows without an answer, and of those taken back."""
     number_of = {name: number for number, name in enumerate(store.all_ids().tolist())}
     taxonomy, id_of = store.taxonomy, store.id_of
     concept_of: dict[str, int] = {}
     requests: dict[tuple[str, ...] | tuple[str | None, int | None, bool], _Request] = {}
-    open_rows = 0
+    open_rows = undone = 0
     columns = {name: rows.columns.get(name, [None] * len(rows)) for name in KNOWN}
-    for row, (identity, name, said, who, key, asked_by, outranks) in enumerate(zip(*columns.values(), strict=True)):
+    for row, (identity, name, said, who, key, asked_by, outranks, gone) in enumerate(
+        zip(*columns.values(), strict=True)
+    ):
         if is_empty(said):
             open_rows += 1
+            continue
+        if "undone" in rows.columns and (said == UNDO or _answer(gone) == WORDS[RELEVANT]):
+            undone += 1
             continue
         item = number_of.get(as_text(identity) or "")
         if item is None:
@@ -138,7 +151,7 @@ def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mappin
                 f"{rows.where(row)}: {path!r} of {as_text(identity)!r} is answered {before} in row "
                 f"{rows.numbers[earlier]} and {answer} here: keep one"
             )
-    return {_key(store, request): request for request in requests.values()}, open_rows
+    return {_key(store, request): request for request in requests.values()}, open_rows, undone
 
 
 def _answer(said: object) -> str | None:

@@ -116,7 +116,7 @@ def export_known(store: Store, path: str | Path, writer: Writer) -> tuple[int, s
     blocks = _blocks(len(labels), len(columns))
     parts = (Part(store.items(items), labels.states(items, columns)) for items in blocks)
     said = Said(labels.taxonomy, columns, parts, images=_images(store), people=_People(store, columns))
-    lost = writer.write(Path(path), said)
+    lost = _write(path, writer, said)
     return said.counts["items"], lost
 
 
@@ -138,8 +138,15 @@ def export_predicted(
     """
     parts = (Part(shown(numbers), chosen.astype(np.int8), likely) for numbers, likely, chosen in blocks)
     said = Said(taxonomy, taxonomy.leaves, parts, model, images, order=order or {})
-    lost = writer.write(Path(path), said)
+    lost = _write(path, writer, said)
     return said.counts["items"], lost
+
+
+def _write(path: str | Path, writer: Writer, said: Said) -> str:
+    """Under another ending neither Ramify nor other tools would know the file again."""
+    if writer.ENDING == ".json" != Path(path).suffix.lower():
+        raise RamifyError(f"{path}: this format is a file that ends in .json: give it such a name")
+    return writer.write(Path(path), said)
 
 
 def prediction_columns(taxonomy: Taxonomy) -> dict[str, str]:
@@ -240,6 +247,7 @@ class _People:
 
     def __init__(self, store: Store, columns: Index) -> None:
         self.store, self.columns = store, columns
+        self.changed = store.changes.changed()
 
     @cached_property
     def read(self) -> tuple[Opinions, tuple[str, ...], Claims]:
@@ -255,6 +263,7 @@ class _People:
         contents = self.store.contents
         here = slice(*np.searchsorted(opinions.items, [numbers.min(initial=0), numbers.max(initial=-1) + 1]))
         opinions = opinions.some(np.arange(len(opinions.items))[here])
+        last = self.store.answers.last_about(numbers.min(initial=0), numbers.max(initial=-1))
         concepts = contents.numbers(opinions.concepts)
         counts = np.isin(opinions.concepts, list(contents.counts_for))  # also for what they were merged into
         people = []
@@ -268,7 +277,9 @@ class _People:
                 put_merged(contents, labels, imported, agreed(replace(opinions.some(own), items=places)))
             rows = np.searchsorted(numbers, shown)
             settles = np.bincount(places, ~opinions.settles[own], len(shown)) == 0
-            people.append(Person(names[who], rows, labels.states(concepts=self.columns), settles))
+            ends = [last[names[who], item] for item in shown.tolist()]
+            ends = [(key, max(at, self.changed)) for key, at in ends]
+            people.append(Person(names[who], rows, labels.states(concepts=self.columns), settles, ends))
         return people
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.concepts import check_template
+from ramify.concepts import check_apart, check_template
 from ramify.embed import Embedder, default_embedder
 from ramify.engine import check
 from ramify.errors import RamifyError
@@ -144,6 +144,10 @@ def init(
     concepts = Taxonomy.load(taxonomy) if isinstance(taxonomy, str | Path) else taxonomy
     settings = {} if templates is None else {TEMPLATES: [check_template(template) for template in templates]}
     tree = concepts if isinstance(concepts, Taxonomy) else Taxonomy(concepts)
+    try:
+        check_apart(tree.concepts)
+    except RamifyError as error:
+        raise RamifyError(f"{taxonomy}: {error}" if isinstance(taxonomy, str | Path) else str(error)) from None
     return Store.create(folder, tree, settings, address=address)
 
 
@@ -266,8 +270,10 @@ def prepare(
         for number, picture in enumerate(pictures)
         if picture is not None and folder is not None and number not in known and not (folder / picture).is_file()
     }
+    first = next((pictures[number] for number in unreadable), None)
+    looked_for = "" if folder is None or first is None else str(folder / first)
     if not skip_unreadable:  # before anything takes long
-        _refuse(items, unreadable)
+        _refuse(items, unreadable, looked_for)
     rows, drafts = None, None
     if by is None:
         if features is None and len(known) < len(items.ids):
@@ -280,7 +286,7 @@ def prepare(
         )
     chosen = np.setdiff1d(np.arange(len(items.ids)), list(unreadable))
     if not (skip_unreadable and len(chosen)):
-        _refuse(items, unreadable)
+        _refuse(items, unreadable, looked_for)
     left_out = _reasons(items, unreadable)
     if left_out and rows is not None:
         rows = rows[chosen]
@@ -291,9 +297,10 @@ def _reasons(items: Items, unreadable: Mapping[int, str]) -> list[str]:
     return [f"{items.where(number)} ({items.ids[number]!r}): {why}" for number, why in sorted(unreadable.items())]
 
 
-def _refuse(items: Items, unreadable: Mapping[int, str]) -> None:
+def _refuse(items: Items, unreadable: Mapping[int, str], looked_for: str) -> None:
     if unreadable:
-        missing = ", or say with --images where they lie" if set(unreadable.values()) == {NO_FILE} else ""
+        where = f", or say with --images where they lie (there is no {looked_for})"
+        missing = where if set(unreadable.values()) == {NO_FILE} else ""
         otherwise = f", or leave them out with --skip-unreadable{missing}"
         refuse_unreadable(_reasons(items, unreadable), len(items.ids), otherwise)
 

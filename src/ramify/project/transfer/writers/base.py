@@ -36,6 +36,8 @@ class Person(NamedTuple):
     """A row for each of these, a column for each concept."""
     settles: NDArray[np.bool_]
     """Whether each of these answers outranks what others say."""
+    last: list[tuple[str, float]]
+    """The key of what they said last of each of these items, and when it, or the taxonomy, last changed."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.files import whole_file
-from ramify.label_config import Control, config_of
-from ramify.labels import IRRELEVANT, RELEVANT
+from ramify.label_config import Control, config_of, said_as
+from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN
 from ramify.project.store.store import Item
 from ramify.project.transfer.writers.base import Part, Said, as_number, write_list
+from ramify.readers.annotations import IN_PART, NOBODY, Mark
+from ramify.readers.label_studio_tasks import content_of
 
 ENDING = ".json"
 ADDRESS, USER = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"), re.compile(r"label-studio (\d{1,15})")
@@ -66,9 +69,12 @@ def _in_order(tasks: Iterable[tuple[int, dict[str, Any]]], order: Mapping[int, i
 
 
 def _tasks(part: Part, said: Said, seen: set[str], named: set[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    steps = [tuple(said.taxonomy.names[n] for n in (*said.taxonomy.ancestors(c), c)) for c in said.concepts.tolist()]
+    names = [said_as(concept.name, concept.aliases) for concept in said.taxonomy.concepts]
+    steps = [tuple(names[n] for n in (*said.taxonomy.ancestors(c), c)) for c in said.concepts.tolist()]
     finest = said.finest(part.states)
     roots = np.flatnonzero(np.isin(said.concepts, said.taxonomy.roots))
+    column = {concept: place for place, concept in enumerate(said.concepts.tolist())}
+    above = np.array([column.get(said.taxonomy.parent(concept), -1) for concept in column], np.intp)
     people = _annotations(part, said, steps, named) if part.confidence is None else {}
     for row, item in enumerate(part.items):
         data = _data(item, said.images)
@@ -81,7 +87,8 @@ def _tasks(part: Part, said: Said, seen: set[str], named: set[str]) -> Iterator[
         elif row in people:
             task["annotations"] = people[row]
         elif _says(part.states[row], roots):
-            task["annotations"] = [{"result": _results(item, finest[row], steps)}]
+            key = NOBODY if _is_seen(part.states[row], above) else IN_PART
+            task["annotations"] = [_annotation(item, finest[row], steps, key)]
         yield item.number, task
 
 
@@ -97,15 +104,32 @@ def _annotations(part: Part, said: Said, steps: list[tuple[str, ...]], named: se
         for place, row in enumerate(person.rows.tolist()):
             if _says(person.states[place], roots):
                 named.update([person.name] if "created_username" in by else [])
-                settles = {"ground_truth": True} if person.settles[place] else {}
-                results = _results(part.items[row], finest[place], steps)
-                found.setdefault(row, []).append({**by, **settles, "result": results})
+                key, at = person.last[place]
+                settles = bool(person.settles[place])
+                one = _annotation(part.items[row], finest[place], steps, key, settles=settles)
+                changed = {"updated_at": datetime.fromtimestamp(at, UTC).isoformat()}
+                found.setdefault(row, []).append({**one, **by, **changed})
     return found
+
+
+def _annotation(
+    item: Item, finest: NDArray[np.bool_], steps: list[tuple[str, ...]], key: str, *, settles: bool = False
+) -> dict[str, Any]:
+    """With a mark as its id; where ``ground_truth`` is left out, Label Studio takes it for true."""
+    chosen = [steps[column] for column in np.flatnonzero(finest)]
+    mark = Mark.of(content_of(item.id, settles, chosen), key)
+    return {"id": mark.number, "ground_truth": settles, "result": _results(item, finest, steps)}
 
 
 def _says(states: NDArray[np.int8], roots: NDArray[np.intp]) -> bool:
     """Whether an annotation can say it: something applies, or for sure nothing does."""
     return bool((states == RELEVANT).any() or (states[roots] == IRRELEVANT).all())
+
+
+def _is_seen(states: NDArray[np.int8], above: NDArray[np.intp]) -> bool:
+    """Whether all that is offered beside what applies is known; ``above`` is the column of each one's parent, or -1."""
+    offered = (above < 0) | (states[above] == RELEVANT)
+    return not (offered & (states == UNKNOWN)).any()
 
 
 def _results(item: Item, finest: NDArray[np.bool_], steps: list[tuple[str, ...]]) -> Results:
