@@ -17,7 +17,7 @@ expect.set_options(timeout=30_000)  # much longer than it takes: the machine may
 # The same browser without the windows around a page, which a third of its time goes into.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 needs_browser = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="there is no Chromium: apt-get install chromium-headless-shell"
+    CHROMIUM is None and not os.environ.get("CI"), reason="no Chromium: apt-get install chromium-headless-shell"
 )
 QUIET = (
     "--no-sandbox",
