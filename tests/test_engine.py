@@ -1,6 +1,7 @@
 """Engine: the same results in the same order, however the work is spread, whatever becomes of workers and tasks."""
 
 import os
+import threading
 from functools import partial
 
 import pytest
@@ -73,6 +74,19 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_go_on(tmp_path):
     assert run(partial(die, tmp_path, 99), range(6), "processes", failed=failed.append) == [0, 1, 2, 4, 5]
     (failure,) = failed
     assert failure.reason.startswith("3: its worker was killed, perhaps because the memory ran out")
+
+
+def test_who_stops_in_the_middle_stops_the_workers_without_a_word(monkeypatch):
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+
+    def stop(result):
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run(square, range(500), "processes", arrived=stop)
+    assert not failed
 
 
 def test_an_error_of_a_task_s_own_is_no_trouble_with_the_disk():

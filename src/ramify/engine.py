@@ -5,11 +5,12 @@ reported by its name, and the rest goes on; trouble with a disk ends everything,
 """
 
 import errno
+import queue
 import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -234,8 +235,19 @@ def _by_workers(parcel: Path, pending: deque[Any], tasks: Iterator[Any], ahead: 
             raise
         except BaseException:
             if futures:  # nobody wants these any more; without any, the workers are kept for whoever comes next
-                executor.shutdown(kill_workers=True)
+                _stop(executor)
             raise
+
+
+def _stop(executor: Any) -> None:
+    """Kill workers in the middle of their work.
+
+    Tasks that loky has not handed over yet must go first: it forgets them, then looks for them, and its thread fails.
+    """
+    with suppress(queue.Empty):
+        while True:
+            executor._work_ids.get_nowait()  # noqa: SLF001 (loky has no other way to take them back)
+    executor.shutdown(kill_workers=True)
 
 
 def _call(parcel: Path, task: Any) -> Any:
