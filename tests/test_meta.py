@@ -63,7 +63,12 @@ def check(net, data, alpha, methods):
 def test_all_implementations_agree_on_any_mlp(seed, n_inputs, hidden, n_outputs, batch, warm, alpha):
     torch.manual_seed(seed)
     net = MLP(n_inputs, n_outputs, hidden).double()
-    check(net, draw(seed, n_inputs, n_outputs, batch, warm), alpha, ["gram", "jvp", "auto"])
+    x, _, x_warm, _ = data = draw(seed, n_inputs, n_outputs, batch, warm)
+    expected = check(net, data, alpha, ["gram", "jvp", "auto"])
+    at_hand = {"activations": net.activations(torch.cat([x, x_warm])), "warm_first": net.layers[0](x_warm)}
+    for names in (["activations"], ["warm_first"], list(at_hand)):  # what training has computed already
+        found = pseudo_label_gradient(net, *data, alpha, **{name: at_hand[name] for name in names})
+        assert (found - expected).abs().max() <= 1e-10 * expected.abs().max()
 
 
 @pytest.mark.parametrize(("batch", "warm"), [(5, 4), (1, 3), (3, 1), (1, 1)])

@@ -55,19 +55,21 @@ def pseudo_label_gradient(
     alpha: float,
     method: Literal["auto", "gram", "jvp", "double-backward"] = "auto",
     activations: list[Tensor] | None = None,
+    warm_first: Tensor | None = None,
     team: Team = ALONE,
 ) -> Tensor:
     """The derivative of the warm loss after one virtual step, by the label of every entry of the batch (B x K).
 
     ``gram`` is the fastest and knows the plain MLP only, ``jvp`` takes any module, ``double-backward`` is the
     reference; ``auto`` chooses between the first two. Dropout must be at rest (``net.eval()``). ``gram`` is
-    spared a pass where the net's ``activations`` for x, and more after it, are there already. In a
-    ``team`` the batch and the warm set are this process's parts of them, whose gradients are added up (by ``jvp``).
+    spared a pass where the net's ``activations`` for x, and more after it, are there already, and most of another
+    where ``warm_first`` is what the first layer makes of the warm set, before its ReLU. In a ``team`` the batch and
+    the warm set are this process's parts of them, whose gradients are added up (by ``jvp``).
     """
     if method == "auto":
         method = "gram" if knows_gram(net) and team.size == 1 else "jvp"
     if method == "gram":
-        return _gram(net, x, y, x_warm, y_warm, alpha, activations)  # type: ignore[arg-type]
+        return _gram(net, x, y, x_warm, y_warm, alpha, activations, warm_first)  # type: ignore[arg-type]
     if method == "jvp":
         return _jvp(net, x, y, x_warm, y_warm, alpha, team)
     if method == "double-backward":
@@ -88,7 +90,14 @@ def knows_gram(net: nn.Module) -> TypeGuard[MLP]:
 
 @torch.no_grad()
 def _gram(
-    net: MLP, x: Tensor, y: Tensor, x_warm: Tensor, y_warm: Tensor, alpha: float, found: list[Tensor] | None
+    net: MLP,
+    x: Tensor,
+    y: Tensor,
+    x_warm: Tensor,
+    y_warm: Tensor,
+    alpha: float,
+    found: list[Tensor] | None,
+    warm_first: Tensor | None,
 ) -> Tensor:
     """Layer by layer, with inputs A, A' and back-propagated deltas D, D' of the batch (at theta) and the warm set (at
     theta'). In a layer with many weights nothing of their size is formed: with G = A'A^T, the stepped
@@ -113,15 +122,20 @@ def _gram(
     sizes = [(len(x), len(x_warm), weight.shape[1], weight.shape[0]) for weight in weights]
     summed = [_sums_weights(*size) for size in sizes]
     stepped = [
-        torch.addmm(weight, delta.T, values, alpha=-alpha) if _steps_weights(*size, first=n == 0, gram=not v) else None
+        torch.addmm(weight, delta.T, values, alpha=-alpha)
+        if _steps_weights(*size, first=n == 0, gram=not v) and (n or warm_first is None)
+        else None
         for n, (weight, delta, values, size, v) in enumerate(zip(weights, deltas, inputs, sizes, summed, strict=True))
     ]
     warm_inputs, grams = [x_warm], []
     for layer, (weight, after) in enumerate(zip(weights, stepped, strict=True)):
         spared = after is not None and summed[layer]
         grams.append(x.new_empty(0) if spared else warm_inputs[-1] @ inputs[layer].T)
-        bias = biases[layer] - alpha * deltas[layer].sum(0)
-        z = torch.addmm(bias, warm_inputs[-1], (weight if after is None else after).T)
+        moved = alpha * deltas[layer].sum(0)
+        if warm_first is not None and not layer:
+            z = warm_first - moved
+        else:
+            z = torch.addmm(biases[layer] - moved, warm_inputs[-1], (weight if after is None else after).T)
         if after is None:
             z.addmm_(grams[-1], deltas[layer], alpha=-alpha)
         warm_inputs.append(z.relu_() if layer < last else z)

@@ -52,11 +52,15 @@ class MLP(nn.Module):
     def __repr__(self) -> str:
         return f"MLP({self.extra_repr()})"
 
-    def activations(self, x: Tensor) -> list[Tensor]:
-        """What each layer makes of x: hidden values, and the logits."""
+    def activations(self, x: Tensor, first: Tensor | None = None) -> list[Tensor]:
+        """What each layer makes of x: hidden values, and the logits.
+
+        ``first``, what the first layer makes of it before its ReLU, is not computed again, but overwritten.
+        """
         found = [x]
         for drop, layer in zip(self.drops, list(self.layers)[:-1], strict=False):
-            found.append(layer(drop(found[-1])).relu_())
+            z = first if first is not None and len(found) == 1 else layer(drop(found[-1]))
+            found.append(z.relu_())
         return [*found[1:], self.layers[-1](self.drops[-1](found[-1]))]
 
     def forward(self, x: Tensor) -> Tensor:

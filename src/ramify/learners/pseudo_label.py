@@ -67,12 +67,17 @@ class PseudoLabel(GuessingLearner):
         return sibling_rates(labels)[entries.concepts].astype(np.float32)
 
     def _forward(self, x: Tensor) -> Tensor:
-        self._activations = self.net_.activations(x) if knows_gram(self.net_) else None
-        return self.net_(x) if self._activations is None else self._activations[-1]
+        self._activations, self._first = None, None
+        if not knows_gram(self.net_):
+            return super()._forward(x)
+        first = self.net_.layers[0](x)
+        self._first = first.detach().clone()  # the ReLU overwrites it
+        self._activations = self.net_.activations(x, first)
+        return self._activations[-1]
 
     def _step(self, inputs: Inputs, labels: Labels, items: Index) -> float:
         loss = super()._step(inputs, labels, items)
-        self._activations = None  # they belong to this step, and hold its graph
+        self._activations, self._first = None, None  # they belong to this step, and hold its graph
         if self._team.size > 1:  # each has labelled the entries of its own part
             part = self._team.part(len(items))
             rows, _, places = self._entries.of_batch(items)
@@ -89,11 +94,21 @@ class PseudoLabel(GuessingLearner):
         y[rows, columns] = self._pseudo[where]
 
         # Pseudo-update and partial derivatives (Eq. theta_update and grad_dir), then the new assignment.
-        x_warm, states, _ = self._own_part(*self._warm.draw(self.warm_batch, self._generator))
+        # The warm items that join the real update judge too: what the first layer makes of them is there already.
+        warm, first = self._joining[:1], self._first
+        x_warm, states, _ = warm[0] if warm else self._own_part(*self._warm.draw(self.warm_batch, self._generator))
         y_warm = states[:, : y.shape[1]].to(x.dtype)
         self.net_.eval()  # dropout, where a module has any, would draw other masks for the batch and the warm set
         gradient = pseudo_label_gradient(
-            self.net_, x, x.new_tensor(y), x_warm, y_warm, self.alpha, activations=self._activations, team=self._team
+            self.net_,
+            x,
+            x.new_tensor(y),
+            x_warm,
+            y_warm,
+            self.alpha,
+            activations=self._activations,
+            warm_first=first[len(x) : len(x) + len(x_warm)] if warm and first is not None else None,
+            team=self._team,
         )
         self.net_.train()
         towards = (gradient.cpu().numpy()[rows, columns] <= 0).astype(np.float32)

@@ -277,15 +277,15 @@ class NetLearner(Learner):
         self.net_.train()
         own = items[self._team.part(len(items))]
         x = inputs[own]
-        joining = [  # in every batch: among all others they would drown
+        self._joining = [  # in every batch: among all others they would drown
             self._own_part(*replayed.draw(self.warm_batch, self._generator))
             for replayed in (self._warm, self._partly)
             if len(replayed) and self._weight
         ]
-        parts = [x, *(of_warm for of_warm, _, _ in joining)]
+        parts = [x, *(of_warm for of_warm, _, _ in self._joining)]
         logits, *of_joining = torch.split(self._forward(torch.cat(parts)), [len(part) for part in parts])
         loss = len(own) / len(items) * self._loss(own, x, logits, labels)
-        for of_warm, (_, states, share) in zip(of_joining, joining, strict=True):
+        for of_warm, (_, states, share) in zip(of_joining, self._joining, strict=True):
             if share:
                 loss = loss + self._weight * share * self._warm_loss(of_warm, states)
         self.net_.zero_grad()
