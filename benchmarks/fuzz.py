@@ -1,7 +1,8 @@
 """Fuzzing of all readers, guided by what they run through: python benchmarks/fuzz.py [SECONDS] [KIND ...]
 
 Needs atheris. Whatever ends in another error than RamifyError is kept in tests/data/fuzz, where a test reads it from
-then on, and told at the end. Each kind of file gets its share of the time, in a process of its own.
+then on, and told at the end; so is the smallest file that came to each function that refuses files, as the beginning
+of the next search. Each kind of file gets its share of the time, in a process of its own.
 """
 
 import hashlib
@@ -12,6 +13,24 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+
+SMALL = 4000  # bytes of a file that is kept for being refused
+
+
+def last_frame(error: BaseException) -> traceback.FrameSummary:
+    """Where in Ramify it was raised."""
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if "ramify" in frame.filename][-1]
+
+
+def keep(kind: str, where: str, content: bytes) -> None:
+    """In the corpus, the smallest for each place."""
+    from fuzzing import CORPUS
+
+    CORPUS.mkdir(exist_ok=True)
+    path = CORPUS / f"{kind}-{hashlib.sha256(where.encode()).hexdigest()[:12]}"
+    if not path.exists() or path.stat().st_size > len(content):
+        path.write_bytes(content)
 
 
 def fuzz(kind: str, seconds: int) -> None:
@@ -25,21 +44,24 @@ def fuzz(kind: str, seconds: int) -> None:
         folder, corpus = Path(place), Path(place, "corpus")
         corpus.mkdir()
         fuzzing.prepare(folder)
-        for number, content in enumerate(fuzzing.seeds()[kind]):
+        kept = [path.read_bytes() for path in fuzzing.CORPUS.glob(f"{kind}-*")]
+        for number, content in enumerate(fuzzing.seeds()[kind] + kept):
             (corpus / f"seed{number}").write_bytes(content)
 
         def one(content: bytes) -> None:
             try:
-                fuzzing.try_one(kind, content, folder)
+                refusal = fuzzing.try_one(kind, content, folder)
             except Exception as error:
-                frames = [f for f in traceback.extract_tb(error.__traceback__) if "ramify" in f.filename]
-                where = f"{type(error).__name__} at {frames[-1].filename}:{frames[-1].lineno}"
+                frame = last_frame(error)
+                where = f"{type(error).__name__} at {frame.filename}:{frame.lineno}"
                 if where not in found:
                     found.add(where)
-                    fuzzing.CORPUS.mkdir(exist_ok=True)
-                    name = f"{kind}-{hashlib.sha256(where.encode()).hexdigest()[:12]}"
-                    (fuzzing.CORPUS / name).write_bytes(content)
+                    keep(kind, where, content)
                     print(f"FOUND {kind}: {where}: {error}", flush=True)
+            else:
+                if refusal is not None and len(content) <= SMALL:
+                    frame = last_frame(refusal)
+                    keep(kind, f"{Path(frame.filename).name} {frame.name}", content)
 
         limits = ["-max_len=20000", "-timeout=60", f"-max_total_time={seconds}"]
         options = [*limits, "-verbosity=0", "-print_final_stats=1"]

@@ -25,7 +25,7 @@ from ramify.taxonomy import Taxonomy
 
 ANNOTATORS, TEAM, PORT = 50, 200, 8765
 SIZES = (1, 8, 5, 10, 5, 10, 7, 10, 6, 6, 5, 7)  # fine concepts of each coarse one, as in COCO
-MEDIAN, P99 = 0.020, 0.250  # seconds, bounds for the next question
+MEDIAN, P99 = 0.020, 0.100  # seconds: bounds for the next question, and the second for answers too
 
 
 def make(folder: Path, n_items: int) -> None:
@@ -158,10 +158,10 @@ def main(seconds: float = 60, n_items: int = 100_000, team: bool = False) -> Non
         p99 = statistics.quantiles(times, n=100)[98]
         print(f"{name}: {len(times)} requests, median {1e3 * statistics.median(times):.1f} ms, p99 {1e3 * p99:.0f} ms")
     print(f"{errors} errors, {locked} times 'locked'")
-    times = taken["next"]
-    late = statistics.median(times) > MEDIAN or statistics.quantiles(times, n=100)[98] > P99
+    late = statistics.median(taken["next"]) > MEDIAN
+    late |= any(statistics.quantiles(times, n=100)[98] > P99 for times in taken.values())
     if errors or locked or (late and not team):
-        sys.exit("a bound is broken: no errors, median next question under 20 ms, p99 under 250 ms")
+        sys.exit("a bound is broken: no errors, median next question under 20 ms, p99 under 100 ms")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from store_checks import TAXONOMY, filled
 HERE = Path(__file__).parent
 DATA = HERE / "data"
 CORPUS = DATA / "fuzz"
-"""What went wrong once, by kind: KIND-ANYTHING."""
+"""What went wrong once, and what is refused, by kind: KIND-ANYTHING, from benchmarks/fuzz.py."""
 
 
 def restore(path: Path) -> None:
@@ -90,8 +90,8 @@ def prepare(folder: Path) -> None:
         (folder / "mirflickr" / f"{label}.txt").write_text("1\n2\n")
 
 
-def try_one(kind: str, content: bytes, folder: Path) -> None:
-    """Read some bytes as a kind of file; any other error than RamifyError is a fault of ours."""
+def try_one(kind: str, content: bytes, folder: Path) -> RamifyError | None:
+    """Read some bytes as a kind of file, and why it is refused; any other error than RamifyError is a fault of ours."""
     name, reader = READ[kind]
     path = folder / name
     path.write_bytes(content)
@@ -99,6 +99,8 @@ def try_one(kind: str, content: bytes, folder: Path) -> None:
         reader(path)
     except RamifyError as error:
         str(error).encode()  # or no terminal could show it
+        return error
+    return None
 
 
 def seeds() -> dict[str, list[bytes]]:

@@ -1,4 +1,4 @@
-"""What a fuzzer found once stays found: each file of the corpus, and whole files that are cut and changed."""
+"""What a fuzzer found once stays found: each file of its corpus, and whole files that are cut and changed."""
 
 import random
 
@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*")), ids=lambda path: path.name)
 def test_what_went_wrong_once_is_read_or_refused(path, folder):
-    try_one(path.name.partition("-")[0], path.read_bytes(), folder)
+    try_one(path.name.rpartition("-")[0], path.read_bytes(), folder)
 
 
 @pytest.mark.parametrize("kind", READ)
