@@ -53,13 +53,15 @@ bench: $(READY)
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 
-# What is released: both archives, and the wheel tried in an empty environment of its own.
+# What is released: the wheel, and the source archive built to a wheel again, each tried in an empty environment of its own.
 dist: $(READY)
 	rm -rf dist
 	.venv/bin/python -m build --outdir dist
-	$(PYTHON) -m venv --clear dist/environment
-	dist/environment/bin/python -m pip install --quiet --no-compile dist/*.whl
-	dist/environment/bin/python examples/smoke.py
+	for archive in dist/*.whl dist/*.tar.gz; do \
+		$(PYTHON) -m venv --clear dist/environment && \
+		dist/environment/bin/python -m pip install --quiet --no-compile $$archive && \
+		dist/environment/bin/python examples/smoke.py || exit 1; \
+	done
 	rm -rf dist/environment
 
 clean:

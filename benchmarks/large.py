@@ -1,12 +1,14 @@
-"""A large project on one machine: every command of a project's life, with its own time and peak memory.
+"""A large project on one machine: every command of a project's life, with its own time and peak memory, and its server.
 
 python benchmarks/large.py [ITEMS] [FEATURES] [FINE] [COARSE]
 
 The features are drawn: each fine concept has a direction of its own, near that of its coarse one.
 """
 
+import asyncio
 import multiprocessing
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -14,9 +16,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from opening import cpu_seconds, first_question, loaded
+from serve import PORT, Client, answers_to
 
 BOUND = 3.0  # GB resident, of any command
 BLOCK = 20_000
+SCREENS = 100  # that are answered on the page
+SERVED = "from ramify.web import serve; serve({!r}, port={})"
 
 
 def draw(folder: Path, n_items: int, width: int, n_fine: int, n_coarse: int) -> None:
@@ -59,6 +65,38 @@ def run(*arguments: object) -> float:
     return peak
 
 
+async def answer_screens() -> None:
+    drawn = random.Random(0)
+    async with Client() as client:
+        for n in range(SCREENS):
+            (task,) = await client.ask("POST", "/api/next", {"annotator": "ann", "mode": "group", "count": 1})
+            answers = answers_to(task, drawn)
+            await client.ask("POST", "/api/answers", {"key": f"a-screen-{n}", "annotator": "ann", "answers": answers})
+
+
+def serve(project: Path) -> float:
+    """Serve it until it asks with its model and has learned some answers; its peak memory in GB."""
+    start = time.perf_counter()
+    server = subprocess.Popen([sys.executable, "-c", SERVED.format(str(project), PORT)], stdout=subprocess.DEVNULL)
+    try:
+        asyncio.run(first_question())
+        first = time.perf_counter() - start
+        asyncio.run(loaded())
+        asyncio.run(answer_screens())
+        asyncio.run(asyncio.sleep(30))  # what came last is learned, and lists are made anew
+        status = Path(f"/proc/{server.pid}/status").read_text().splitlines()
+        peak = next(int(line.split()[1]) / 1e6 for line in status if line.startswith("VmHWM"))
+        print(
+            f"serve    first question after {first:.1f} s, {cpu_seconds(server.pid):.1f} s of CPU time in all, "
+            f"{peak:.2f} GB with {SCREENS} screens answered",
+            flush=True,
+        )
+        return peak
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main(n_items: int = 1_000_000, width: int = 512, n_fine: int = 1_000, n_coarse: int = 50) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -76,6 +114,7 @@ def main(n_items: int = 1_000_000, width: int = 512, n_fine: int = 1_000, n_coar
             run("suggest", project, "-n", 20, "--out", folder / "ask.csv"),
             run("predict", project, "--top", 5, "--out", folder / "predictions.parquet"),
             run("status", project),
+            serve(project),
         ]
         size = (folder / "predictions.parquet").stat().st_size / 1e6
         print(f"predictions: {size:.0f} MB")

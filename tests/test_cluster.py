@@ -13,7 +13,7 @@ from ramify import cluster, engine
 from ramify.demo import scenes
 from ramify.engine import run
 from ramify.errors import RamifyError
-from ramify.experiments import compare, simulate
+from ramify.experiments import compare, simulate, tuning
 from ramify.experiments.common import Conditions
 from tasks import die, fill_the_disk, refuse, square
 
@@ -54,6 +54,18 @@ def test_ray_gives_what_the_other_engines_give_and_survives_a_killed_worker(tmp_
         rows[how] = [{key: row[key] for key in ("learner", "seed", "p@1", "p@3", "p@5")} for row in results]
     assert len(rows["ray"]) == 6
     assert rows["serial"] == rows["processes"] == rows["ray"]
+
+    # So with questions, and with trials.
+    planned = simulate.plan(source, ["random", "expected-gain"], learners[2], warm=12, batch=10, rounds=2, seeds=1)
+    asked, chosen = {}, {}
+    for how in rows:
+        asked[how] = simulate.rows(simulate.simulate(planned, tmp_path / f"asked-{how}", how=how))
+        folder = tmp_path / f"trials-{how}"
+        chosen[how] = tuning.tune(source, learners[:2], 12, 2, folder, Conditions(epochs=1), how=how)
+    assert len(asked["ray"]) == 6
+    assert asked["serial"] == asked["processes"] == asked["ray"]
+    assert [best.trials for best in chosen["ray"]] == [2, 2]
+    assert chosen["serial"] == chosen["processes"] == chosen["ray"]
 
 
 @pytest.mark.slow
