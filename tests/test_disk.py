@@ -83,7 +83,7 @@ def test_a_full_disk_is_said_wherever_it_ends_and_nothing_is_half_done(small_dis
             "csv: /l.csv: the disk is full; nothing was written: make room and try again",
             "parquet: /l.parquet: the disk is full; nothing was written: make room and try again",
         }
-        assert store.add(["new"], None, None, [[1, 1, 1, 1]], coarse(1)) == (1, 0)
+        assert store.add(["new"], None, None, [[1, 1, 1, 1]], coarse(1)) == (1, 0, 0)
 
 
 def test_a_map_of_a_file_has_its_room_from_the_beginning(small_disk):

@@ -73,7 +73,7 @@ def test_a_project_of_version_1_is_migrated(tmp_path):
         store.add_curve_point(3, {"p@1": 0.5})
         assert store.values(1, 2) == 0
         assert store.model() is None
-        assert store.add(["d"], None, None, None, coarse(1)) == (1, 0)
+        assert store.add(["d"], None, None, None, coarse(1)) == (1, 0, 0)
         with store.database.read() as connection:
             assert migrations.version(connection) == migrations.NEWEST
 

@@ -117,9 +117,9 @@ def test_half_precision_is_kept_as_long_as_all_is(tmp_path):
 def test_adding_twice_changes_nothing(store):
     before = files(store), store.contents.revision
     again = ["i1", "i2", "i0"], ["text 1", "text 2", "text 0"], None, np.array([[1, 1], [2, 2], [0, 0.0]]), coarse(3)
-    assert store.add(*again) == (0, 3)
-    assert store.add(["i1"], None, None, None, coarse(1, -1)) == (0, 1)
-    assert store.add([], None, None, None, coarse(0)) == (0, 0)
+    assert store.add(*again) == (0, 3, 0)
+    assert store.add(["i1"], None, None, None, coarse(1, -1)) == (0, 1, 0)
+    assert store.add([], None, None, None, coarse(0)) == (0, 0, 0)
     store.refresh()
     assert (files(store), store.contents.revision) == before
 
@@ -128,7 +128,7 @@ def test_new_and_old_items_mix_and_new_labels_of_old_ones_are_merged(store):
     labels = coarse(3, -1)
     labels.record([0, 0, 2], ["cat", "food", "apple"], [1, 0, 1], "imported")
     labels.record(1, "dog", 1, "annotated")
-    assert store.add(["i1", "new", "i0"], None, None, [[1, 1], [7, 8], [0, 0]], labels) == (1, 2)
+    assert store.add(["i1", "new", "i0"], None, None, [[1, 1], [7, 8], [0, 0]], labels) == (1, 2, 2)
     assert files(store) == ["features-0002.npy", "imported-0002.npz", "ramify.json"]
     assert store.items([3]) == [Item(3, "new", None, None)]
     assert store.features()[3].tolist() == [7, 8]
@@ -173,7 +173,7 @@ def test_features_may_come_later_for_all_items(tmp_path):
         with pytest.raises(RamifyError, match="the 3 items of the project have no features: leave them out"):
             store.add(["new"], None, None, [[1.0]], coarse(1))
         names = ["i2", "new", "i0", "i1"]
-        assert store.add(names, None, None, [[2.0], [3.0], [0.0], [1.0]], coarse(4)) == (1, 3)
+        assert store.add(names, None, None, [[2.0], [3.0], [0.0], [1.0]], coarse(4)) == (1, 3, 0)
         assert store.features().tolist() == [[0], [1], [2], [3]]
 
 
@@ -190,7 +190,7 @@ def test_an_add_that_fails_in_the_middle_leaves_the_old_state(store, monkeypatch
     monkeypatch.undo()
     with Store(store.folder) as again:
         assert (len(again), files(again), again.labels()) == (3, before, labels)
-        assert again.add(["new"], None, None, [[1, 1]], coarse(1)) == (1, 0)
+        assert again.add(["new"], None, None, [[1, 1]], coarse(1)) == (1, 0, 0)
 
 
 def test_two_adds_at_once_both_arrive(store, monkeypatch):
@@ -199,11 +199,11 @@ def test_two_adds_at_once_both_arrive(store, monkeypatch):
 
         def meanwhile(*arguments):
             monkeypatch.undo()
-            assert other.add(["first"], None, None, [[8, 8]], coarse(1)) == (1, 0)
+            assert other.add(["first"], None, None, [[8, 8]], coarse(1)) == (1, 0, 0)
             original(*arguments)
 
         monkeypatch.setattr(adding, "_write_features", meanwhile)
-        assert store.add(["second", "first"], None, None, [[9, 9], [8, 8]], coarse(2)) == (1, 1)
+        assert store.add(["second", "first"], None, None, [[9, 9], [8, 8]], coarse(2)) == (1, 1, 0)
         other.refresh()
         assert other.all_ids().tolist() == ["i0", "i1", "i2", "first", "second"]
         assert other.features()[3:].tolist() == [[8, 8], [9, 9]]

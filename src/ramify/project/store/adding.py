@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -31,6 +31,16 @@ Row: TypeAlias = tuple[str, str | None, str | None]
 """An item's id, text and picture."""
 
 
+class Counts(NamedTuple):
+    """Of items that were to be added."""
+
+    new: int
+    present: int
+    """Those that were there already."""
+    changed: int
+    """Of these, those of which something else is known by import than before."""
+
+
 def add(
     items: Items,
     ids: Iterable[str],
@@ -38,8 +48,8 @@ def add(
     pictures: Sequence[str | None] | None,
     features: Any,
     labels: Labels,
-) -> tuple[int, int]:
-    """Add items with what is known of them, all or nothing; returns how many are new, and how many were there.
+) -> Counts:
+    """Add items with what is known of them, all or nothing; returns how many.
 
     An item that is there already, with the same text, picture and features (or without saying them again), stays
     as it is; what the labels say of it replaces what was imported of the same entries before.
@@ -57,7 +67,7 @@ def add(
             return _add(items, rows, features, labels)
 
 
-def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[int, int]:
+def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> Counts:
     contents = items.contents
     if labels.taxonomy != contents.taxonomy:
         raise RamifyError("the labels are of another taxonomy than the project: read them with the project's own")
@@ -67,10 +77,10 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
     if items.contents is not contents or place.max(initial=-1) >= contents.items:
         raise OutdatedError
     _check_features(items, kept, features, place)
-    merged = _merged(claims.labels, labels, place)
+    merged, changed = _merged(claims.labels, labels, place)
     rewrite = features is not None and (len(new) or kept is None) and len(rows)
     if merged is None and not rewrite:
-        return 0, len(old)
+        return Counts(0, len(old), 0)
     with new_number(items) as number:
         named: dict[str, str] = {}
         if merged is not None:
@@ -88,7 +98,7 @@ def _add(items: Items, rows: list[Row], features: Any, labels: Labels) -> tuple[
                 quickly(connection, ADD, *(dict(zip(table.c.keys(), row, strict=True)) for row in new_rows))
             put(connection, "items", contents.items + len(new))
             name_files(connection, named, sums)
-    return len(new), len(old)
+    return Counts(len(new), len(old), changed)
 
 
 def _places(items: Items, rows: list[Row]) -> Index:
@@ -191,16 +201,21 @@ def _another(name: str, what: str) -> RamifyError:
     )
 
 
-def _merged(imported: Labels, labels: Labels, place: Index) -> Labels | None:
-    """The imported labels with those of new items behind them and new ones of old items; None if nothing changes."""
+def _merged(imported: Labels, labels: Labels, place: Index) -> tuple[Labels | None, int]:
+    """The imported labels with those of new items behind them and new ones of old items, or None if nothing changes;
+    and of how many old items they change."""
     old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
     before = imported.take(place[old])
     if before != labels.take(old):
         said = labels.assertions(old)
         imported.record(place[said.items], said.concepts, said.values, "imported")
+    after, changed = imported.take(place[old]), 0
+    if after != before:
+        parts = chunks(range(len(old)), INSERTED)
+        changed = sum(int((after.states(part) != before.states(part)).any(axis=1).sum()) for part in parts)
     if len(new):
-        return Labels.joined([imported, _as_imported(labels.take(new))])
-    return None if imported.take(place[old]) == before else imported
+        return Labels.joined([imported, _as_imported(labels.take(new))]), changed
+    return None if after == before else imported, changed
 
 
 def _as_imported(labels: Labels) -> Labels:

@@ -220,7 +220,7 @@ class Store:
         pictures: Sequence[str | None] | None,
         features: Any,
         labels: Labels,
-    ) -> tuple[int, int]:
+    ) -> adding.Counts:
         """Add items with what is known of them, all or nothing: see ``adding.add``."""
         return adding.add(self._items, ids, texts, pictures, features, labels)
 

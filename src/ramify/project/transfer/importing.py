@@ -13,6 +13,7 @@ from ramify.embed import Embedder, default_embedder
 from ramify.engine import check
 from ramify.errors import RamifyError
 from ramify.files import disk_troubles
+from ramify.project.store.adding import Counts
 from ramify.project.store.locks import locked
 from ramify.project.store.store import Item, Store
 from ramify.project.transfer.again import embed_again
@@ -86,6 +87,8 @@ class Added:
     added: int
     present: int
     """Items that were in the project already."""
+    changed: int
+    """Of these, those whose imported labels are others now."""
     embed: str
     """How the features were made."""
     left_out: list[str]
@@ -104,12 +107,13 @@ class Added:
     def told(self, total: int) -> list[str]:
         """Sentences on what was done, where the project has so many items now.
 
-        >>> Added(2, 1, "text", [], ("mood",), 0).told(3)[-1]
-        'Added 2 items, 1 were there already: the project has 3, with features by text.'
+        >>> Added(2, 2, 1, "text", [], ("mood",), 0).told(4)[-1]
+        'Added 2 items, 2 were there already (1 with other labels than before): the project has 4, with features by text.'
         """
         ignored = f"Ignored: {', '.join(map(repr, self.ignored))} (neither id, text, picture nor a concept)."
         empty = f"{self.unlabelled} items list no label, so theirs are unknown (write none where no concept applies)."
-        present = f", {self.present} were there already" if self.present else ""
+        changed = f" ({self.changed} with other labels than before)" if self.changed else ""
+        present = f", {self.present} were there already{changed}" if self.present else ""
         answers = f"Saved {self.answers} answers of {self.people} people."
         return [
             *([ignored] if self.ignored else []),
@@ -214,7 +218,7 @@ def _fitting(store: Store, by: Embedder | None, progress: Progress | None) -> li
     ]
 
 
-def _add(store: Store, incoming: Incoming) -> tuple[int, int]:
+def _add(store: Store, incoming: Incoming) -> Counts:
     if not len(store):  # until the first items are in, nothing depends on what an earlier failed try left here
         if incoming.embedder is not None and incoming.drafts is not None:
             keep_embedder(incoming.embedder, store.folder / EMBEDDER)

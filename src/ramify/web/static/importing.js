@@ -5,7 +5,7 @@ import { announce, button, h } from "./dom.js";
 import { LARGEST_UPLOAD } from "./words.js";
 
 const CONTENTS = [
-  ["items", "new items", "Columns: id, text or picture, and labels; items that are there already stay as they are."],
+  ["items", "new items", "Columns: id, text or picture, and labels; of items that are there already, the labels are updated."],
   [
     "answers",
     "answers",
