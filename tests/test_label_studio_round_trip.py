@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ramify.label_config import config_of
 from ramify.labels import Labels
+from ramify.project.store.answers import Answers
 from ramify.project.store.changes import Change
 from ramify.project.store.store import Store
 from ramify.project.transfer.exporting import export_known
@@ -217,3 +218,25 @@ def test_answers_about_what_was_merged_are_answers_about_what_it_became(tmp_path
         "bo@example.org": {("animal", "dog")},
     }
     assert Taxonomy.load(tmp_path / "back.xml") == merged
+
+
+def test_in_every_block_each_item_has_its_own_answers(tmp_path, monkeypatch):
+    taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]})
+    paths = [["animal", "cat"], ["animal", "dog"], ["food", "apple"], ["animal"], ["food"]]
+    tasks = [
+        {"id": n, "data": {"text": f"{n}."}, "annotations": [annotation(n, n % 2, [paths[n % 5]])] if n % 3 else []}
+        for n in range(1, 12)
+    ]
+    brought(tmp_path / "first", tasks, taxonomy)
+    whole, _ = taken_home(tmp_path / "first")
+    about, last_about = [], Answers.last_about
+
+    def asked(answers, first, last):
+        about.append((int(first), int(last)))
+        return last_about(answers, first, last)
+
+    monkeypatch.setattr(Answers, "last_about", asked)
+    monkeypatch.setattr("ramify.project.transfer.exporting.ENTRIES", 4 * len(taxonomy))
+    assert taken_home(tmp_path / "first")[0] == whole
+    assert chosen(whole) == chosen(tasks)
+    assert about == [(0, 3), (4, 7), (8, 10)]  # no event is read for two blocks

@@ -261,9 +261,9 @@ class _People:
         numbers = np.array([item.number for item in part.items], np.intp)
         opinions, names, claims = self.read
         contents = self.store.contents
-        here = slice(*np.searchsorted(opinions.items, [numbers.min(initial=0), numbers.max(initial=-1) + 1]))
+        here = slice(*np.searchsorted(opinions.items, [numbers[0], numbers[-1] + 1]))
         opinions = opinions.some(np.arange(len(opinions.items))[here])
-        last = self.store.answers.last_about(numbers.min(initial=0), numbers.max(initial=-1))
+        last = self.store.answers.last_about(numbers[0], numbers[-1])
         concepts = contents.numbers(opinions.concepts)
         counts = np.isin(opinions.concepts, list(contents.counts_for))  # also for what they were merged into
         people = []
