@@ -48,7 +48,10 @@ class Items:
     """What people say of the items, beside ``labels``, where the source names them: answers, for a project."""
 
     def with_annotations(self, *, everyone: bool) -> "Items":
-        """The same items, with annotations among their labels: of everyone, or only those that nobody's name is on.
+        """The same items, with annotations among their labels: of everyone, or only those that nobody made.
+
+        One that a project wrote of its labels is left as well where it bears a name: there somebody may have changed
+        it, and changed it back.
 
         >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[-1]])
         >>> said = (Annotation(0, "Ada", {0: 1}), Annotation(0, "", {1: 0}))
@@ -58,7 +61,7 @@ class Items:
         >>> items.with_annotations(everyone=True).labels.states().tolist()
         [[1, 0]]
         """
-        taken = [annotation for annotation in self.annotations if everyone or not annotation.annotator]
+        taken = [said.as_label() for said in self.annotations if everyone or not said.annotator or said.is_imported]
         if not taken:
             return self
         taxonomy = self.labels.taxonomy

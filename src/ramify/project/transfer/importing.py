@@ -178,7 +178,7 @@ def add(store: Store, source: Any, **options: Any) -> Added:
             f"{SIMPLE} is a simple extractor: with the extra pictures, features say far more of photos "
             f"(pip install 'ramify[pictures]', then `ramify embed {store.folder} --again --with efficientnet`)",
         )
-    people = len({said.annotator for said in read.annotations})
+    people = len({said.annotator for said in read.annotations if answers or not said.is_imported})
     return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled, notes, answers, people)
 
 
