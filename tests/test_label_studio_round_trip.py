@@ -286,3 +286,23 @@ def test_an_imported_label_that_is_changed_there_and_changed_back(tmp_path):
         assert (done.answers, done.people, store.labels().states().tolist()) == (0, 0, imported)
     read = read_for(tmp_path / "second" / "back.json", taxonomy)
     assert read.with_annotations(everyone=True).labels.states().tolist() == imported
+
+
+def test_what_people_say_only_together_is_nobodys_annotation(tmp_path):
+    taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]})
+    folder = tmp_path / "first"
+    folder.mkdir()
+    taxonomy.save(folder / "tasks.xml")
+    with Store.create(folder / "project", taxonomy) as store:
+        store.add(["a"], ["one"], None, np.zeros((1, 1)), Labels(taxonomy, np.full((1, 2), -1)))
+        animal, food = store.id_of[taxonomy.indices(["animal", "food"])].tolist()
+        store.record("page 1", "ann", [(0, animal, "no")])
+        store.record("page 2", "bob", [(0, food, "no")])
+        assert store.labels().states().tolist() == [[0, 0, 0]]
+    tasks, lost = taken_home(folder)
+    assert tasks == [{"data": {"id": "a", "text": "one"}}]
+    assert lost == (
+        f"The labelling config is {folder / 'back.xml'}. "
+        "What 1 items are follows from what several people say together: no annotation says it."
+    )
+    assert read_for(folder / "back.json", taxonomy).labels.states().tolist() == [[-1, -1, -1]]
