@@ -74,6 +74,7 @@ class _Reading:
         labels, unlabelled = self._labels()
         split = self._split(pictures)
         ids = self._ids(pictures)
+        former = [picture for picture in pictures if picture is not None]  # until ids were kept beside pictures
         used = {"id", FILE, self.label, self.text, inside}
         return Items(
             self._where,
@@ -85,6 +86,7 @@ class _Reading:
             unlabelled,
             split=split,
             notes=tuple(self.notes),
+            former=tuple(former) if ids != former and len(set(former)) == len(ids) else (),
         )
 
     def _where(self, item: int, column: str | None = None) -> str:

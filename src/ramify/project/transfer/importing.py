@@ -258,6 +258,8 @@ def prepare(
     items = read_for(source, contents.taxonomy, layout)
     if new:
         items = items.with_annotations(everyone=True)
+    elif items.former:
+        items = items.called(set(store.all_ids().tolist()))
     if coarse_only:
         items = items.coarse_only()
     features = items.features if features is None and embed is None else features
