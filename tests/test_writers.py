@@ -128,6 +128,34 @@ def test_hugging_face(store, tmp_path):
         export_known(store, tmp_path / "file", WRITERS["huggingface"])
 
 
+def test_hugging_face_with_pictures_and_texts(tmp_path):
+    """Which file it is, all items decide: not those of the first block."""
+    taxonomy = Taxonomy({"animal": ["cat"]})
+
+    def written(name, *shown):
+        items = [Item(number, f"i{number}", *what) for number, what in enumerate(shown)]
+        parts = [Part([item], np.array([[1, item.number % 2]], np.int8)) for item in items]
+        lost = WRITERS["huggingface"].write(tmp_path / name, Said(taxonomy, taxonomy.preorder, parts))
+        read = read_for(tmp_path / name, taxonomy)
+        assert read.labels.states(concepts=taxonomy.preorder).tolist() == [part.states[0].tolist() for part in parts]
+        assert list(zip(read.ids, read.texts, read.pictures, strict=True)) == [(i.id, i.text, i.picture) for i in items]
+        (file,) = (tmp_path / name).iterdir()
+        return file.name, pyarrow.parquet.read_schema(file).names, lost
+
+    both, one, other = ("x", "a/b.jpg"), ("y", None), (None, "c.jpg")
+    assert written("both", both, other) == ("metadata.parquet", ["id", "file_name", "text", "labels"], "")
+    assert written("pictures", other) == ("metadata.parquet", ["id", "file_name", "labels"], "")
+    assert written("texts", one, one) == ("data.parquet", ["id", "text", "labels"], "")
+    lost = "1 items have no picture, so data.parquet is a table of all items, not an image folder."
+    for name, shown in (("some", (both, one, other)), ("first", (one, other, both))):
+        assert written(name, *shown) == ("data.parquet", ["id", "file_name", "text", "labels"], lost)
+    mine = tmp_path / "both" / "metadata.parquet"
+    refused = f"^{mine}: it would be read in place of what is written, which is not about pictures alone: give another"
+    with pytest.raises(RamifyError, match=refused):
+        written("both", one)
+    assert list((tmp_path / "both").iterdir()) == [mine]
+
+
 def test_label_studio(store, tmp_path):
     lost = (
         f"The labelling config is {tmp_path / 'l.xml'}. "
