@@ -90,6 +90,29 @@ def test_a_backup_that_does_not_fit_is_refused_before_anything_is_written(store,
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.parametrize("name", ["project.db", "names.npz", "ramify.json"])
+def test_what_unpacks_to_more_than_it_says_is_refused_and_no_more_is_written(store, tmp_path, monkeypatch, name):
+    store.backup(tmp_path / "b.zip")
+    with zipfile.ZipFile(tmp_path / "b.zip") as whole, zipfile.ZipFile(tmp_path / "false.zip", "w") as archive:
+        for part in whole.namelist():
+            if part != name:
+                archive.writestr(part, whole.read(part))
+        archive.writestr(name, bytes(50_000_000), zipfile.ZIP_DEFLATED)
+        archive.getinfo(name).file_size = 1000  # which the list at the end of the file will say
+    assert (tmp_path / "false.zip").stat().st_size < 500_000
+    taken, read = [], zipfile.ZipExtFile.read
+
+    def counted(file, size):
+        taken.append(len(block := read(file, size)))
+        return block
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+    with pytest.raises(RamifyError, match=r"false.zip: this backup is damaged, or not a backup of Ramify"):
+        Store.restore(tmp_path / "false.zip", tmp_path / "new")
+    assert sum(taken) < 500_000
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_backup_never_replaces_a_file(store, tmp_path):
     (tmp_path / "b.zip").write_text("mine")
     with pytest.raises(RamifyError) as refused:

@@ -11,6 +11,7 @@ import pytest
 from ramify.errors import RamifyError
 from ramify.labels import Labels
 from ramify.project.store.answers import Revision
+from ramify.project.store.changes import Change
 from ramify.project.store.store import Store
 from ramify.project.transfer.answer_table import answer_from_table
 from ramify.project.transfer.exporting import export_events, export_labels, export_predictions
@@ -185,6 +186,42 @@ def test_exported_events_are_answers_for_another_project(store, tmp_path):
     with pytest.raises(RamifyError) as error:
         answer_from_table(store, plain)
     assert str(error.value).startswith(f"the key '{name} {second}' is ")
+
+
+def test_exported_events_about_concepts_that_are_gone_are_left_out(store, tmp_path):
+    answers(store, (0, "cat", "yes"), (0, "dog", "no"))
+    answers(store, (1, "apple", "yes"), key="k2")
+    answers(store, (1, "banana", "no"), key="k3")
+    store.undo("k4", "ann")
+    change = store.changes.change
+    change(Change("remove", ["dog"]))
+    change(Change("merge", ["apple", "banana"], ["fruit"]))
+    told = [
+        "Ignored: 'at', 'seconds', 'flag', 'note'.",
+        "2 rows are left out: those answers were taken back.",
+        "2 rows are left out: they are about concepts that are gone.",
+    ]
+    for again in (False, True):  # also where others are called so by now
+        if again:
+            change(Change("add", ["animal"], ["dog"]))
+        export_events(store, tmp_path / "e.csv")
+        assert [row["gone"] for row in rows_of(tmp_path / "e.csv")] == ["no", "yes", "yes", "yes", "yes"]
+        before = store.events()
+        assert answer_from_table(store, tmp_path / "e.csv").told() == [*told, "Saved 0 answers, 1 were there already."]
+        assert store.events() == before
+        with Store.create(tmp_path / f"other {again}", store.taxonomy) as other:
+            other.add(["a"], ["x"], None, None, Labels(store.taxonomy, [[1, 0]]))
+            assert answer_from_table(other, tmp_path / "e.csv").told() == [*told, "Saved 1 answers."]
+            assert answer_from_table(other, tmp_path / "e.csv").saved == 0
+            assert [(e.annotator, e.key, e.answer) for e in other.events()] == [("ann", "k1", "yes")]
+    for _ in range(3):  # what was gone is there again: of its request the file has a part
+        store.changes.undo()
+    assert store.taxonomy == TAXONOMY
+    assert answer_from_table(store, tmp_path / "e.csv").saved == 0
+    wrong = {name: [row[name] for row in rows_of(tmp_path / "e.csv")] for name in rows_of(tmp_path / "e.csv")[0]}
+    wrong["answer"][0] = "no"
+    with pytest.raises(RamifyError, match=r"row 1, column 'key': the key 'k1' was used for other answers before"):
+        answer_from_table(store, wrong)
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from ramify.project.live.changing import TaxonomyChange
 from ramify.project.live.label_studio import LabelStudio
 from ramify.project.live.service import Service
 from ramify.project.live.teaching import teaching_order
+from ramify.readers.annotations import Mark
+from ramify.readers.label_studio_tasks import content_of
 from ramify.web import create_app
 from test_cli import ramify
 from web_projects import pets_project, text_project
@@ -122,6 +124,22 @@ def test_an_annotation_is_kept_once_replaced_and_taken_back(client, service):
     many = happened("ANNOTATIONS_CREATED", 7, ["animal", "cat"], item=21)
     many |= {"annotation": [many["annotation"]], "task": [many["task"]]}
     assert client.post("/webhook", json=many).json() == {"said": "4 answers saved, 0 taken back"}
+
+
+def test_of_what_the_project_wrote_only_a_change_is_news(client, service):
+    """Its answers were given here: whether the annotation is deleted there says nothing of them."""
+    cat = int(service.store.id_of[service.store.taxonomy.index("cat")])
+    nothing = {"said": "0 answers saved, 0 taken back"}
+    service.store.record("page 1", "label-studio 3", [(22, cat, "yes")])
+    for key, number in (("page 1", 8), ("", 9)):
+        mark = Mark.of(content_of("pet-22", False, [("animal", "cat")]), key).number
+        assert hear(client, "ANNOTATION_CREATED", number, ["animal", "cat"], item=22, import_id=mark) == nothing
+        cancelled = {"import_id": mark, "was_cancelled": True}
+        assert hear(client, "ANNOTATION_UPDATED", number, ["animal", "cat"], item=22, **cancelled) == nothing
+        assert hear(client, "ANNOTATIONS_DELETED", number) == {"said": "0 answers taken back"}
+    assert standing(service, 22) == {"cat": "yes"}
+    changed = hear(client, "ANNOTATION_UPDATED", 9, ["animal", "d"], item=22, import_id=mark)
+    assert changed == {"said": "4 answers saved, 0 taken back"}
 
 
 def test_what_was_answered_teaches_the_model(tmp_path):

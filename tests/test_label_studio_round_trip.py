@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from ramify.label_config import config_of
 from ramify.labels import Labels
+from ramify.project.store.answers import Answers
 from ramify.project.store.changes import Change
 from ramify.project.store.store import Store
 from ramify.project.transfer.exporting import export_known
 from ramify.project.transfer.importing import add, init
 from ramify.project.transfer.writers import WRITERS
+from ramify.readers import read_for
 from ramify.taxonomy import Taxonomy
 from test_writers import known
 
@@ -217,3 +219,90 @@ def test_answers_about_what_was_merged_are_answers_about_what_it_became(tmp_path
         "bo@example.org": {("animal", "dog")},
     }
     assert Taxonomy.load(tmp_path / "back.xml") == merged
+
+
+def test_in_every_block_each_item_has_its_own_answers(tmp_path, monkeypatch):
+    taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]})
+    paths = [["animal", "cat"], ["animal", "dog"], ["food", "apple"], ["animal"], ["food"]]
+    tasks = [
+        {"id": n, "data": {"text": f"{n}."}, "annotations": [annotation(n, n % 2, [paths[n % 5]])] if n % 3 else []}
+        for n in range(1, 12)
+    ]
+    brought(tmp_path / "first", tasks, taxonomy)
+    whole, _ = taken_home(tmp_path / "first")
+    about, last_about = [], Answers.last_about
+
+    def asked(answers, first, last):
+        about.append((int(first), int(last)))
+        return last_about(answers, first, last)
+
+    monkeypatch.setattr(Answers, "last_about", asked)
+    monkeypatch.setattr("ramify.project.transfer.exporting.ENTRIES", 4 * len(taxonomy))
+    assert taken_home(tmp_path / "first")[0] == whole
+    assert chosen(whole) == chosen(tasks)
+    assert about == [(0, 3), (4, 7), (8, 10)]  # no event is read for two blocks
+
+
+def test_an_imported_label_that_is_changed_there_and_changed_back(tmp_path):
+    """Of one item all is known, of the other a part: both are nobody's until somebody changes them."""
+    taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]})
+    folder = tmp_path / "first"
+    folder.mkdir()
+    taxonomy.save(folder / "tasks.xml")
+    with Store.create(folder / "project", taxonomy) as store:
+        labels = Labels.from_matrix(taxonomy, [[1, 1, 0, 0, 0], [1, 1, -1, -1, -1]], taxonomy.preorder)
+        store.add(["a", "b"], ["one", "two"], None, np.zeros((2, 1)), labels)
+        imported = store.labels().states().tolist()
+    written = through_a_server(taken_home(folder)[0])
+    told = added(folder, written).told(2)  # of nobody's answers
+    assert told[-1] == "Added 0 items, 2 were there already: the project has 2, with features by features."
+    assert told[0].startswith("2 annotations of 0 people: ")
+
+    def submits(day, name):
+        result = [{"from_name": "concepts", "to_name": "text", "type": "taxonomy"}]
+        result[0]["value"] = {"taxonomy": [["animal", name]]}
+        tasks = json.loads(json.dumps(written))
+        for task in tasks:
+            later = {"result": result, "completed_by": 7, "updated_at": f"2036-11-{day}T19:38:12Z"}
+            task["annotations"] = [{**said, **later} for said in task["annotations"]]
+        done = added(folder, tasks)
+        with Store(folder / "project") as store:
+            return done.answers, done.people, store.labels().states().tolist()
+
+    assert submits(19, "dog") == (8, 1, [[0, 1, 0], [0, 1, 0]])
+    back, _ = taken_home(folder)  # as what somebody says
+    assert chosen(back) == {name: (text, {"7": {("animal", "dog")}}) for name, text in (("a", "one"), ("b", "two"))}
+    assert submits(20, "cat") == (8, 1, [[1, 0, 0], [1, 0, 0]])
+    assert submits(19, "dog")[0] == 0  # which is older
+    assert imported == [[1, 0, 0], [1, -1, -1]]
+
+    # Elsewhere it is a label as well, and nobody's.
+    (tmp_path / "second").mkdir()
+    Store.create(tmp_path / "second" / "project", taxonomy).close()
+    (tmp_path / "second" / "back.json").write_text(json.dumps(written))
+    (tmp_path / "second" / "back.xml").write_text((folder / "back.xml").read_text())
+    with Store(tmp_path / "second" / "project") as store:
+        done = add(store, tmp_path / "second" / "back.json", features=np.zeros((2, 1)))
+        assert (done.answers, done.people, store.labels().states().tolist()) == (0, 0, imported)
+    read = read_for(tmp_path / "second" / "back.json", taxonomy)
+    assert read.with_annotations(everyone=True).labels.states().tolist() == imported
+
+
+def test_what_people_say_only_together_is_nobodys_annotation(tmp_path):
+    taxonomy = Taxonomy({"animal": ["cat", "dog"], "food": ["apple"]})
+    folder = tmp_path / "first"
+    folder.mkdir()
+    taxonomy.save(folder / "tasks.xml")
+    with Store.create(folder / "project", taxonomy) as store:
+        store.add(["a"], ["one"], None, np.zeros((1, 1)), Labels(taxonomy, np.full((1, 2), -1)))
+        animal, food = store.id_of[taxonomy.indices(["animal", "food"])].tolist()
+        store.record("page 1", "ann", [(0, animal, "no")])
+        store.record("page 2", "bob", [(0, food, "no")])
+        assert store.labels().states().tolist() == [[0, 0, 0]]
+    tasks, lost = taken_home(folder)
+    assert tasks == [{"data": {"id": "a", "text": "one"}}]
+    assert lost == (
+        f"The labelling config is {folder / 'back.xml'}. "
+        "What 1 items are follows from what several people say together: no annotation says it."
+    )
+    assert read_for(folder / "back.json", taxonomy).labels.states().tolist() == [[-1, -1, -1]]

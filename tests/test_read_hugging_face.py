@@ -14,7 +14,7 @@ from PIL import Image
 from ramify.data import Dataset
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.project.transfer.importing import init
+from ramify.project.transfer.importing import add, init
 from ramify.readers import hugging_face
 from ramify.readers.formats import format_of
 from ramify.taxonomy import Taxonomy
@@ -198,6 +198,23 @@ def test_ids_that_repeat_are_not_ids(tmp_path):
     items = hugging_face.read(tmp_path)
     assert items.ids == ["train/1", "train/2"]
     assert items.notes == ("the column 'id' is not unique, so items are called by their part and row",)
+
+
+def test_pictures_that_an_earlier_release_added_by_their_paths_are_not_added_again(tmp_path):
+    rows = "".join(f"{name}.png,{number},cat\n" for number, name in enumerate("abc"))
+    made(tmp_path / "pictures", metadata_csv=f"file_name,id,label\n{rows}")
+    for name in "abc":
+        Image.new("RGB", (8, 8)).save(tmp_path / "pictures" / f"{name}.png")
+    with init(tmp_path / "old", Taxonomy({"cat": None})) as store:
+        add(store, {"id": ["a.png", "b.png"], "picture": ["a.png", "b.png"]}, images=tmp_path / "pictures")
+        done = add(store, tmp_path / "pictures")
+        assert (done.added, done.present) == (1, 2)
+        assert done.notes[0] == "2 items are there already, called as an earlier release did, first 'a.png'"
+        assert store.all_ids().tolist() == ["a.png", "b.png", "2"]
+        assert add(store, tmp_path / "pictures").present == 3
+    with init(tmp_path / "new", Taxonomy({"cat": None})) as store:
+        assert add(store, tmp_path / "pictures").added == add(store, tmp_path / "pictures").present == 3
+        assert store.all_ids().tolist() == ["0", "1", "2"]
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------

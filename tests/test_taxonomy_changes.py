@@ -430,6 +430,7 @@ def test_a_copy_of_a_changed_project_is_the_same(tmp_path):
         (Change("rename", ["dgo"], ["x"]), "there is no concept 'dgo' in the taxonomy: did you mean 'dog'?"),
         (Change("rename", ["dog"], []), "to rename takes one new name, not 0"),
         (Change("move", ["dog", "cat"]), "to move takes one concept, not 2"),
+        (Change("add", ["animal", "food"], ["bat"]), "to add takes at most one concept to go below, not 2"),
         (
             Change("turn", ["dog"]),
             "a change of the taxonomy is rename, merge, move, add, remove, split, describe, not 'turn'",

@@ -34,7 +34,7 @@ def store(tmp_path):
 
 @st.composite
 def known(draw) -> tuple[Taxonomy, np.ndarray, list[str]]:
-    """Three levels with names that repeat, and items of which everything is known, or nothing."""
+    """Three levels with names that repeat, and items of which everything is known, a part, or nothing."""
     size = draw(st.integers(1, 8))
     names, parents, levels, taken = [], [], [], set()
     for _ in range(size):
@@ -54,8 +54,46 @@ def known(draw) -> tuple[Taxonomy, np.ndarray, list[str]]:
     for concept in taxonomy.preorder[::-1].tolist():
         if taxonomy.parents[concept] >= 0:
             states[:, taxonomy.parents[concept]] |= states[:, concept]
-    states[draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))] = -1
-    return taxonomy, states, ids
+    every = np.arange(len(taxonomy))
+    for row in states:
+        row[draw(st.one_of(st.just([]), st.just(every), st.lists(st.sampled_from(every.tolist()))))] = -1
+    return taxonomy, Labels.from_matrix(taxonomy, states, every).states(concepts=every), ids  # with what follows
+
+
+def said_by(form: str, taxonomy: Taxonomy, states: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """What a format can say of it, and the sentences on the rest."""
+    yes, nothing = states == 1, (states == -1).all(axis=1)
+    if form == "wide":
+        return states, []
+    if form == "label-studio":
+        unknown, no = ((states == value).sum() for value in (-1, 0))
+        lost = f"{unknown} entries are unknown and {no} are no: Label Studio records only what applies."
+        read = [_chosen(taxonomy, row) for row in states]
+        return np.array(read, np.int8), [lost] if unknown else []
+    silent = ~yes.any(axis=1) if form == "coco" else nothing
+    tool = {"coco": "COCO", "fiftyone": "FiftyOne", "huggingface": "Hugging Face"}[form]
+    unknown = (states[~silent] == -1).sum()
+    sentences = [f"{unknown} entries are unknown, which {tool} cannot say: it reads them as no."] if unknown else []
+    if form == "coco":
+        lost = f"{silent.sum()} items without anything that applies say nothing in COCO."
+        sentences += [lost] if silent.any() else []
+        sentences += [f"{len(states)} items have no picture, so COCO has no file_name for them."]
+    return np.where(silent[:, None], -1, yes).astype(np.int8), sentences
+
+
+def _chosen(taxonomy: Taxonomy, row: np.ndarray) -> np.ndarray:
+    """What an annotation of nobody says: its noes too where all that was offered is known."""
+    above = taxonomy.parents
+    offered = (above < 0) | (row[above] == 1)
+    if not (row == 1).any() and (row[taxonomy.roots] != 0).any():
+        return np.full_like(row, -1)
+    if (row[offered] == -1).any():
+        return np.where(row == 1, 1, -1)
+    read = row.copy()
+    for concept in np.flatnonzero(row == 1).tolist():
+        if (row[taxonomy.children(concept)] == 0).all():
+            read[taxonomy.descendants(concept)] = -1  # what is below a choice of which nothing finer is chosen
+    return read
 
 
 @pytest.mark.parametrize("form", ["wide", "coco", "label-studio", "fiftyone", "huggingface"])
@@ -65,16 +103,13 @@ def test_what_is_known_comes_back(form, drawn, tmp_path_factory):
     path = tmp_path_factory.mktemp(form) / f"written{WRITERS[form].ENDING}"
     items = [Item(number, name, "a text", None) for number, name in enumerate(ids)]
     said = Said(taxonomy, taxonomy.preorder, [Part(items, states[:, taxonomy.preorder])])
-    WRITERS[form].write(path, said)
-    if form == "coco":
-        states = np.where((states == 1).any(axis=1, keepdims=True), states, -1)  # which says nothing there
-    if form == "label-studio":  # what lies below a choice of which nothing finer is chosen is unknown there
-        for concept in taxonomy.preorder.tolist():
-            silent = (states[:, concept] == 1) & (states[:, taxonomy.children(concept)] == 0).all(axis=1)
-            states[np.ix_(silent, taxonomy.descendants(concept))] = -1
+    config = f"The labelling config is {path.with_suffix('.xml')}. "
+    lost = WRITERS[form].write(path, said).replace(config.strip(), "").strip()
+    can_say, sentences = said_by(form, taxonomy, states)
+    assert lost == " ".join(sentences)
     read = read_for(path, taxonomy)
     assert read.ids == ids
-    assert np.array_equal(read.labels.states(concepts=np.arange(len(taxonomy))), states)
+    assert read.labels.states(concepts=np.arange(len(taxonomy))).tolist() == can_say.tolist()
 
 
 def test_wide(store, tmp_path):
@@ -126,6 +161,34 @@ def test_hugging_face(store, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(RamifyError, match=r"file is a file: give the name of a folder to write to$"):
         export_known(store, tmp_path / "file", WRITERS["huggingface"])
+
+
+def test_hugging_face_with_pictures_and_texts(tmp_path):
+    """Which file it is, all items decide: not those of the first block."""
+    taxonomy = Taxonomy({"animal": ["cat"]})
+
+    def written(name, *shown):
+        items = [Item(number, f"i{number}", *what) for number, what in enumerate(shown)]
+        parts = [Part([item], np.array([[1, item.number % 2]], np.int8)) for item in items]
+        lost = WRITERS["huggingface"].write(tmp_path / name, Said(taxonomy, taxonomy.preorder, parts))
+        read = read_for(tmp_path / name, taxonomy)
+        assert read.labels.states(concepts=taxonomy.preorder).tolist() == [part.states[0].tolist() for part in parts]
+        assert list(zip(read.ids, read.texts, read.pictures, strict=True)) == [(i.id, i.text, i.picture) for i in items]
+        (file,) = (tmp_path / name).iterdir()
+        return file.name, pyarrow.parquet.read_schema(file).names, lost
+
+    both, one, other = ("x", "a/b.jpg"), ("y", None), (None, "c.jpg")
+    assert written("both", both, other) == ("metadata.parquet", ["id", "file_name", "text", "labels"], "")
+    assert written("pictures", other) == ("metadata.parquet", ["id", "file_name", "labels"], "")
+    assert written("texts", one, one) == ("data.parquet", ["id", "text", "labels"], "")
+    lost = "1 items have no picture, so data.parquet is a table of all items, not an image folder."
+    for name, shown in (("some", (both, one, other)), ("first", (one, other, both))):
+        assert written(name, *shown) == ("data.parquet", ["id", "file_name", "text", "labels"], lost)
+    mine = tmp_path / "both" / "metadata.parquet"
+    refused = f"^{mine}: it would be read in place of what is written, which is not about pictures alone: give another"
+    with pytest.raises(RamifyError, match=refused):
+        written("both", one)
+    assert list((tmp_path / "both").iterdir()) == [mine]
 
 
 def test_label_studio(store, tmp_path):

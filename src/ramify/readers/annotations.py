@@ -71,6 +71,22 @@ class Annotation:
     mark: "Mark | None" = None
     """What a project wrote it with, where one did."""
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether a project wrote it of what was imported, and what is said has not been changed since.
+
+        Then it is nobody's, whoever took it to the other tool and whoever it belongs to there.
+
+        >>> said = Annotation(0, "Ada", {0: 1}, mark=Mark.of("a cat"))
+        >>> said.is_imported, replace(said, mark=Mark.of("a cat", "page 7")).is_imported
+        (True, False)
+        """
+        return self.mark is not None and (self.mark.is_of(NOBODY) or self.mark.is_of(IN_PART))
+
+    def as_label(self) -> "Annotation":
+        """What it says as a label: without its noes where some of them may be unknown."""
+        return self.chosen() if self.mark is not None and self.mark.is_of(IN_PART) else self
+
     def chosen(self) -> "Annotation":
         """The same without what it says no to."""
         return replace(self, values={concept: value for concept, value in self.values.items() if value == RELEVANT})

@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.errors import RamifyError
 from ramify.labels import Labels
-from ramify.readers.hugging_face_files import FILE, Part, is_folder, read_parts
+from ramify.readers.hugging_face_files import FILE, METADATA, Part, is_folder, read_parts
 from ramify.readers.hugging_face_labels import class_labels
 from ramify.readers.hugging_face_names import declared
 from ramify.readers.items import Items
@@ -74,6 +74,7 @@ class _Reading:
         labels, unlabelled = self._labels()
         split = self._split(pictures)
         ids = self._ids(pictures)
+        former = [picture for picture in pictures if picture is not None]  # until ids were kept beside pictures
         used = {"id", FILE, self.label, self.text, inside}
         return Items(
             self._where,
@@ -85,6 +86,7 @@ class _Reading:
             unlabelled,
             split=split,
             notes=tuple(self.notes),
+            former=tuple(former) if ids != former and len(set(former)) == len(ids) else (),
         )
 
     def _where(self, item: int, column: str | None = None) -> str:
@@ -123,6 +125,8 @@ class _Reading:
         if FILE not in part.rows.columns:
             return None
         name = part.rows.columns[FILE][row]
+        if name is None and part.rows.path.name not in METADATA:  # a table, some of whose items have pictures
+            return None
         if not isinstance(name, str) or is_empty(name):
             raise RamifyError(f"{part.rows.where(row, FILE)}: the name of the picture is missing: write it there")
         return (part.rows.path.parent.relative_to(self.path) / name.strip()).as_posix()

@@ -14,7 +14,7 @@ from ramify.files import readable
 from ramify.readers.hugging_face_names import class_names, read_json
 from ramify.readers.rows import Rows, read_rows
 
-__all__ = ["FILE", "Part", "is_folder", "read_parts"]
+__all__ = ["FILE", "METADATA", "Part", "is_folder", "read_parts"]
 
 FILE = "file_name"
 METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")

@@ -1,6 +1,6 @@
 """Items: what a source says of its items, whatever the source is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,9 +46,14 @@ class Items:
     """Sentences on what in the source was read otherwise than one may think, or not at all."""
     annotations: tuple[Annotation, ...] = ()
     """What people say of the items, beside ``labels``, where the source names them: answers, for a project."""
+    former: tuple[str, ...] = ()
+    """What earlier releases called each, where that was another name."""
 
     def with_annotations(self, *, everyone: bool) -> "Items":
-        """The same items, with annotations among their labels: of everyone, or only those that nobody's name is on.
+        """The same items, with annotations among their labels: of everyone, or only those that nobody made.
+
+        One that a project wrote of its labels is left as well where it bears a name: there somebody may have changed
+        it, and changed it back.
 
         >>> labels = Labels(Taxonomy({"animal": ["cat", "dog"]}), [[-1]])
         >>> said = (Annotation(0, "Ada", {0: 1}), Annotation(0, "", {1: 0}))
@@ -58,7 +63,7 @@ class Items:
         >>> items.with_annotations(everyone=True).labels.states().tolist()
         [[1, 0]]
         """
-        taken = [annotation for annotation in self.annotations if everyone or not annotation.annotator]
+        taken = [said.as_label() for said in self.annotations if everyone or not said.annotator or said.is_imported]
         if not taken:
             return self
         taxonomy = self.labels.taxonomy
@@ -73,6 +78,22 @@ class Items:
         everything = np.arange(len(self.labels.taxonomy))
         states = (self.labels.states(block, everything) for block in self._blocks())
         return np.flatnonzero(np.concatenate([(part != UNKNOWN).any(axis=1) for part in states]))
+
+    def called(self, there: Collection[str]) -> "Items":
+        """The same items, those that are ``there`` only under a former name by that one.
+
+        >>> labels = Labels(Taxonomy({"animal": ["cat"]}), [[-1], [-1]])
+        >>> items = Items(str, ["1", "2"], [None] * 2, ["a.png", "b.png"], labels, former=("a.png", "b.png"))
+        >>> items.called(["0", "2", "a.png"]).ids
+        ['a.png', '2']
+        """
+        both = list(zip(self.ids, self.former or self.ids, strict=True))
+        ids = [old if old in there and name not in there else name for name, old in both]
+        kept = [old for old, (name, _) in zip(ids, both, strict=True) if old != name]
+        if not kept or len(set(ids)) < len(ids):
+            return self
+        note = f"{len(kept)} items are there already, called as an earlier release did, first {kept[0]!r}"
+        return replace(self, ids=ids, notes=(*self.notes, note))
 
     def coarse_only(self) -> "Items":
         """The same items, as if nothing was said of any finer concept."""

@@ -1,7 +1,6 @@
 """Label Studio's JSON export: a list of tasks with annotations of several people; the labelling config beside it."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -12,7 +11,7 @@ from ramify.errors import RamifyError
 from ramify.files import readable
 from ramify.label_config import Choice, Control, read_config
 from ramify.labels import UNKNOWN, Labels
-from ramify.readers.annotations import IN_PART, NOBODY, Annotation
+from ramify.readers.annotations import Annotation
 from ramify.readers.guessing import guess_layout
 from ramify.readers.items import Items
 from ramify.readers.json_stream import elements
@@ -164,16 +163,12 @@ class _Content:
         for item, task, said in self.said:
             annotation, left = read_annotation(said, task, item, choices, self.where(item))
             others += left
-            if annotation.mark is not None and annotation.mark.is_of(NOBODY):  # whoever took it there
-                annotation = replace(annotation, annotator="")
-            elif annotation.mark is not None and annotation.mark.is_of(IN_PART):
-                annotation = replace(annotation.chosen(), annotator="")
             if annotation.values:
                 read.append(annotation)
             elif isinstance(said, dict) and said.get("was_cancelled") is True:
                 cancelled += 1
         silent = len(self.ids) - len({annotation.item for annotation in read})
-        named = {annotation.annotator for annotation in read} - {""}
+        named = {annotation.annotator for annotation in read if not annotation.is_imported} - {""}
         notes = [
             f"{len(read)} annotations of {len(named)} people: what was offered and not chosen is taken for no, unless "
             "you say --partial",

@@ -18,7 +18,7 @@ from ramify.project.store.leases import end_leases
 from ramify.project.store.schema import NOT_UNDONE, UNDO, events
 from ramify.project.store.schema import requests as request_table
 from ramify.project.store.troubles import intact, of_kinds
-from ramify.readers.annotations import Mark
+from ramify.readers.annotations import IN_PART, NOBODY, Mark
 
 Answered: TypeAlias = tuple[int, int, str]
 """An item, a concept's stable id, and yes, no or skip."""
@@ -396,8 +396,8 @@ def _is_known(revision: Revision, thread: Sequence[Event]) -> bool:
 
 
 def _is_marked(revision: Revision, keys: Iterable[str]) -> bool:
-    """Whether this project wrote it, when what has one of these keys had been said last."""
-    return revision.mark is not None and any(map(revision.mark.is_of, keys))
+    """Whether a project wrote it: this one, when what has one of these keys had been said last, or any, of labels."""
+    return revision.mark is not None and any(map(revision.mark.is_of, (NOBODY, IN_PART, *keys)))
 
 
 def _add(connection: Connection, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:

@@ -64,6 +64,8 @@ class Change:
         numbers = [taxonomy.index(concept) for concept in self.concepts]
         if self.kind not in ("merge", "add") and len(numbers) != 1:
             raise RamifyError(f"to {self.kind} takes one concept, not {len(numbers)}")
+        if self.kind == "add" and len(numbers) > 1:
+            raise RamifyError(f"to add takes at most one concept to go below, not {len(numbers)}")
         if self.kind in ("merge", "rename") and len(self.names) != 1:
             raise RamifyError(f"to {self.kind} takes one new name, not {len(self.names)}")
         about = [repr(taxonomy.path(number)) for number in numbers]

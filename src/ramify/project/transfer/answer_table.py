@@ -1,7 +1,7 @@
 """Bulk answers: a table of ids, concepts and answers, taken in as a whole; the same file again changes nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -19,7 +19,7 @@ from ramify.readers.table import yes_or_no
 __all__ = ["Answered", "answer_from_table"]
 
 KNOWN = ("id", "concept", "answer", "annotator", "key", "model", "settles", "undone")
-EVENTS = ("seq", "undoes")  # what an export of all events has besides; ``undone`` says the same
+EVENTS = ("gone", "seq", "undoes")  # what an export of all events has besides; ``undone`` says what ``undoes`` does
 SHOWN = ("group", "label", "doubt", "content")  # what ``suggest`` and ``suspects`` write for those who answer
 
 
@@ -36,6 +36,8 @@ class Answered:
     """Columns with other names."""
     undone: int = 0
     """Rows of answers that were taken back, or that take one back."""
+    gone: int = 0
+    """Rows about concepts that were not there any more where they were written."""
 
     def told(self) -> list[str]:
         """Sentences on what was done.
@@ -47,7 +49,8 @@ class Answered:
         repeated = f", {self.repeated} were there already" if self.repeated else ""
         left = f", {self.open} questions have none yet" if self.open else ""
         undone = [f"{self.undone} rows are left out: those answers were taken back."] if self.undone else []
-        return [*ignored, *undone, f"Saved {self.saved} answers{repeated}{left}."]
+        gone = [f"{self.gone} rows are left out: they are about concepts that are gone."] if self.gone else []
+        return [*ignored, *undone, *gone, f"Saved {self.saved} answers{repeated}{left}."]
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
     ``concept`` a row asks about several, and its answer names those that apply, or none. A column ``annotator`` may
     name who answered (an ``annotator`` that is given outranks it), ``key`` which request a row belongs to, ``model``
     which model asked, and yes in ``settles`` that the answer outranks what others say. With a column ``undone``, as an
-    export of all events has it, only answers that stand are taken, and those from Label Studio as what they are there.
+    export of all events has it, only answers that stand are taken, about concepts that are not ``gone``, and those from
+    Label Studio as what they are there.
     Everything is checked before anything is recorded.
     """
     rows = as_entries(as_rows(table), store.taxonomy)
@@ -78,14 +82,25 @@ def answer_from_table(store: Store, table: Any, *, annotator: str | None = None)
         raise RamifyError(
             f"{rows.path}: there is no column {missing[0]!r}: answers need the columns id, concept and answer"
         )
-    requests, open_rows, undone = _requests(store, rows, annotator)
+    requests, left = _requests(store, rows, annotator)
     said = [_said(key, request, events="undone" in rows.columns) for key, request in requests.items()]
-    _check_keys(store, rows, {one.key: requests[one.key] for one in said if isinstance(one, Request)})
-    saved = store.answers.take(said)
+    used = _check_keys(store, rows, {one.key: requests[one.key] for one in said if isinstance(one, Request)}, left)
+    saved = store.answers.take(one for one in said if not (isinstance(one, Request) and one.key in used & left.parted))
     given = sum(len(request.rows) for request in requests.values())
     events = EVENTS if "undone" in rows.columns else ()
     ignored = tuple(name for name in rows.columns if name not in (*KNOWN, *SHOWN, *events))
-    return Answered(saved, given - saved, open_rows, ignored, undone)
+    return Answered(saved, given - saved, left.open, ignored, left.undone, left.gone)
+
+
+@dataclass
+class _Left:
+    """How many rows of a file are left out, as ``Answered`` has them."""
+
+    open: int = 0
+    undone: int = 0
+    gone: int = 0
+    parted: set[str | None] = field(default_factory=set)
+    """The keys of requests of which rows are gone."""
 
 
 def _said(key: str, request: _Request, *, events: bool) -> Request | Revision:
@@ -98,22 +113,26 @@ def _said(key: str, request: _Request, *, events: bool) -> Request | Revision:
     return Revision(*named, request.annotator, items.pop(), answers, request.settles)
 
 
-def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mapping[str, _Request], int, int]:
-    """The requests of a file by their keys; the number of rows without an answer, and of those taken back."""
+def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mapping[str, _Request], _Left]:
+    """The requests of a file by their keys, and what is left out."""
     number_of = {name: number for number, name in enumerate(store.all_ids().tolist())}
     taxonomy, id_of = store.taxonomy, store.id_of
     concept_of: dict[str, int] = {}
     requests: dict[tuple[str, ...] | tuple[str | None, int | None, bool], _Request] = {}
-    open_rows = undone = 0
-    columns = {name: rows.columns.get(name, [None] * len(rows)) for name in KNOWN}
-    for row, (identity, name, said, who, key, asked_by, outranks, gone) in enumerate(
+    left, events = _Left(), "undone" in rows.columns
+    columns = {name: rows.columns.get(name, [None] * len(rows)) for name in (*KNOWN, "gone")}
+    for row, (identity, name, said, who, key, asked_by, outranks, undone, gone) in enumerate(
         zip(*columns.values(), strict=True)
     ):
         if is_empty(said):
-            open_rows += 1
+            left.open += 1
             continue
-        if "undone" in rows.columns and (said == UNDO or _answer(gone) == WORDS[RELEVANT]):
-            undone += 1
+        if events and (said == UNDO or _answer(undone) == WORDS[RELEVANT]):
+            left.undone += 1
+            continue
+        if events and _answer(gone) == WORDS[RELEVANT]:
+            left.gone += 1
+            left.parted.add(as_text(key))
             continue
         item = number_of.get(as_text(identity) or "")
         if item is None:
@@ -151,7 +170,7 @@ def _requests(store: Store, rows: Rows, answered_by: str | None) -> tuple[Mappin
                 f"{rows.where(row)}: {path!r} of {as_text(identity)!r} is answered {before} in row "
                 f"{rows.numbers[earlier]} and {answer} here: keep one"
             )
-    return {_key(store, request): request for request in requests.values()}, open_rows, undone
+    return {_key(store, request): request for request in requests.values()}, left
 
 
 def _answer(said: object) -> str | None:
@@ -178,18 +197,23 @@ def _key(store: Store, request: _Request) -> str:
     return next(again for n in count(2) if (again := f"{key} {n}") not in used)  # given, changed, and given again
 
 
-def _check_keys(store: Store, rows: Rows, requests: Mapping[str, _Request]) -> None:
-    """Refuse a key that was used for other answers, before anything is recorded."""
+def _check_keys(store: Store, rows: Rows, requests: Mapping[str, _Request], left: _Left) -> set[str | None]:
+    """Refuse a key that was used for other answers, before anything is recorded; returns those that were used.
+
+    Where rows of a request are gone, the others are a part of what was answered under its key.
+    """
     if "key" not in rows.columns:
-        return
+        return set()
     used: dict[str, set[tuple[str, int, int, str]]] = {}
     for event in store.events():
         if event.key in requests:
             used.setdefault(event.key, set()).add((event.annotator, event.item, event.concept, event.answer))
     for key, said in used.items():
         request = requests[key]
-        if said != {(request.annotator, *entry, answer) for entry, (_, answer) in request.rows.items()}:
+        given = {(request.annotator, *entry, answer) for entry, (_, answer) in request.rows.items()}
+        if not (given <= said if key in left.parted else given == said):
             first = next(iter(request.rows.values()))[0]
             raise RamifyError(
                 f"{rows.where(first, 'key')}: the key {key!r} was used for other answers before: use a new one"
             )
+    return set(used)

@@ -46,6 +46,7 @@ EVENT = {
     "answer": "text",
     "undoes": "whole",
     "undone": "flag",
+    "gone": "flag",
     "settles": "flag",
     "model": "whole",
     "key": "text",
@@ -60,6 +61,7 @@ LABEL = {"id": "text", "concept": "text", "state": "text", "source": "text"}
 def export_events(store: Store, path: str | Path, kind: str | None = None, *, safe: bool = False) -> tuple[int, int]:
     """Write every answer ever given, oldest first, also those taken back; returns rows written and rows in all.
 
+    ``gone`` says that a row is about a concept that is not there any more, not about one that is called so now.
     ``safe``, here and below, is as ``tables.writing`` has it.
     """
     events = store.events()
@@ -76,6 +78,7 @@ def export_events(store: Store, path: str | Path, kind: str | None = None, *, sa
             block["id"] = [str(ids[event.item]) for event in part]
             block["concept"] = [paths[event.concept] for event in part]
             block["undone"] = [event.seq in undone for event in part]
+            block["gone"] = [event.concept not in store.number_of for event in part]
             for place, name in enumerate(("seconds", "flag", "note")):  # of the whole request, on each of its answers
                 block[name] = [requests[event.key][place] if event.key in requests else None for event in part]
             writer.write(block)
@@ -261,9 +264,9 @@ class _People:
         numbers = np.array([item.number for item in part.items], np.intp)
         opinions, names, claims = self.read
         contents = self.store.contents
-        here = slice(*np.searchsorted(opinions.items, [numbers.min(initial=0), numbers.max(initial=-1) + 1]))
+        here = slice(*np.searchsorted(opinions.items, [numbers[0], numbers[-1] + 1]))
         opinions = opinions.some(np.arange(len(opinions.items))[here])
-        last = self.store.answers.last_about(numbers.min(initial=0), numbers.max(initial=-1))
+        last = self.store.answers.last_about(numbers[0], numbers[-1])
         concepts = contents.numbers(opinions.concepts)
         counts = np.isin(opinions.concepts, list(contents.counts_for))  # also for what they were merged into
         people = []

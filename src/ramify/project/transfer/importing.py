@@ -182,7 +182,7 @@ def add(store: Store, source: Any, **options: Any) -> Added:
             f"{SIMPLE} is a simple extractor: with the extra pictures, features say far more of photos "
             f"(pip install 'ramify[pictures]', then `ramify embed {store.folder} --again --with efficientnet`)",
         )
-    people = len({said.annotator for said in read.annotations})
+    people = len({said.annotator for said in read.annotations if answers or not said.is_imported})
     return Added(*counts, incoming.embed, incoming.left_out, read.ignored, read.unlabelled, notes, answers, people)
 
 
@@ -262,6 +262,8 @@ def prepare(
     items = read_for(source, contents.taxonomy, layout)
     if new:
         items = items.with_annotations(everyone=True)
+    elif items.former:
+        items = items.called(set(store.all_ids().tolist()))
     if coarse_only:
         items = items.coarse_only()
     features = items.features if features is None and embed is None else features

@@ -1,6 +1,7 @@
 """What every writer of another tool's format is given: items, and what is said of them, part by part."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple, Protocol
@@ -56,8 +57,9 @@ class Said:
     """Who answered what of a part; asked by formats that can say it."""
     order: Mapping[int, int] = field(default_factory=dict)
     """The place of each item, by its number, in the order in which answers would teach most; others teach less."""
-    counts: dict[str, int] = field(default_factory=lambda: {"items": 0, "unknown": 0, "no": 0, "silent": 0})
-    """Items; entries that are unknown, or no; items without anything that applies."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """``items``; entries that are ``unknown``, or ``no``; items that are ``silent``, without anything that applies;
+    items of which only the answers of several people ``together`` say something."""
 
     def parts(self) -> Iterator[Part]:
         """All of it, once."""

@@ -47,8 +47,10 @@ def write(path: Path, said: Said) -> str:
     strangers = (
         f"{len(named)} people have no e-mail address as their name: annotations will be theirs who imports them."
     )
+    together = said.counts["together"]
+    apart = f"What {together} items are follows from what several people say together: no annotation says it."
     parts = (f"The labelling config is {config}.", lost if unknown else "", strangers if named else "")
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, (*parts, apart if together else "")))
 
 
 def _in_order(tasks: Iterable[tuple[int, dict[str, Any]]], order: Mapping[int, int]) -> Iterator[dict[str, Any]]:
@@ -84,16 +86,19 @@ def _tasks(part: Part, said: Said, seen: set[str], named: set[str]) -> Iterator[
             result = _results(item, finest[row], steps)
             score = _score(item.number, part.confidence[row, finest[row]], said.order)
             task["predictions"] = [{"model_version": said.model, "score": score, "result": result}]
-        elif row in people:
+        elif people.get(row):
             task["annotations"] = people[row]
         elif _says(part.states[row], roots):
-            key = NOBODY if _is_seen(part.states[row], above) else IN_PART
-            task["annotations"] = [_annotation(item, finest[row], steps, key)]
+            if row in people:  # an annotation of nobody would make labels of their answers
+                said.counts["together"] += 1
+            else:
+                key = NOBODY if _is_seen(part.states[row], above) else IN_PART
+                task["annotations"] = [_annotation(item, finest[row], steps, key)]
         yield item.number, task
 
 
 def _annotations(part: Part, said: Said, steps: list[tuple[str, ...]], named: set[str]) -> dict[int, list[Any]]:
-    """The annotations of people, by row, as far as they can be said."""
+    """The annotations of people, by row, as far as they can be said: none of a row where nothing of it can."""
     roots = np.flatnonzero(np.isin(said.concepts, said.taxonomy.roots))
     found: dict[int, list[Any]] = {}
     for person in said.people(part):
@@ -102,13 +107,14 @@ def _annotations(part: Part, said: Said, steps: list[tuple[str, ...]], named: se
         by = {"completed_by": {"email": person.name}} if ADDRESS.fullmatch(person.name) else by
         finest = said.finest(person.states)
         for place, row in enumerate(person.rows.tolist()):
+            listed = found.setdefault(row, [])
             if _says(person.states[place], roots):
                 named.update([person.name] if "created_username" in by else [])
                 key, at = person.last[place]
                 settles = bool(person.settles[place])
                 one = _annotation(part.items[row], finest[place], steps, key, settles=settles)
                 changed = {"updated_at": datetime.fromtimestamp(at, UTC).isoformat()}
-                found.setdefault(row, []).append({**one, **by, **changed})
+                listed.append({**one, **by, **changed})
     return found
 
 
