@@ -241,6 +241,10 @@ def test_the_coarse_label_is_wrong(service):
     again = service.undo("u", "ann").task
     assert (service.state.labels.states(item) == before).all()
     assert sorted(entries([again])) == sorted(lower)  # what was asked then
+    service.leases.release("ann", lower)
+    service.answer("confirmed", "ann", [(item, concept, "yes")])  # in Browse: nobody asked what is below
+    assert service.undo("u2", "ann").task is None
+    assert service.leases.own("ann")[0] == []
 
 
 def test_overlap_asks_twice_flags_and_settles(tmp_path):

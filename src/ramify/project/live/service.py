@@ -261,18 +261,22 @@ class Service:
         before = self.store.last_event()
         events = self.store.undo(key, annotator)
         entries = [(event.item, event.concept) for event in events]
+        said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
         screen = None
         if events and events[0].seq > before:
             self.state.note_own(event.seq for event in events)
             self._apply(entries)
-            again = [entry for entry in entries if self._is_open(entry)] or self._asked_below(entries)
-            known = set() if again or not self.serving.gold else set(self.gold.entries(annotator, set()))
-            again = again or [entry for entry in entries if entry in known]
+            again = [entry for entry in entries if self._is_open(entry)]
+            gold: set[Entry] = set()
+            if not again and self.serving.gold:
+                gold = set(self.gold.entries(annotator, set())).intersection(entries)
+            again = again or [entry for entry in entries if entry in gold]
+            if not again and set(said.values()) == {"no"}:  # a yes was no word about what is below
+                again = self._asked_below(entries)
             lease = [[entry] for entry in again]
-            if again and all(self.leases.lease(annotator, lease, tab=tab, gold=bool(known))):
+            if again and all(self.leases.lease(annotator, lease, tab=tab, gold=bool(gold))):
                 mode = "grid" if len({item for item, _ in again}) > 1 else "group"
                 screen = self.screens.screen(mode, again, time.time() + self.leases.seconds)
-        said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
         undone = [
             shapes.UndoneAnswer(item=event.item, concept=event.concept, answer=said[event.undoes])  # type: ignore[index,arg-type]
             for event in events
