@@ -1,3 +1,4 @@
+import threading
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from ramify.project.live.state import State
 from ramify.project.live.status import next_100
 from ramify.project.live.training import choose_learner
 from ramify.project.store.store import Store
+from ramify.taxonomy import Taxonomy
 
 N_ITEMS = 60
 TRUTH = data(n_items=N_ITEMS, warm=N_ITEMS)[1].states(concepts=np.arange(len(TAXONOMY)))
@@ -169,6 +171,76 @@ def test_skipped_questions_go_to_the_back(service):
     assert service.leases.skipped("bob") == [(1, 1), (0, 1)]  # what was seen last comes last
     assert entries([first]) & set().union(*later)
     assert not len(service.state.labels.unknown()[0])
+
+
+@pytest.fixture
+def few(tmp_path):
+    """Three animals, of which a dog has kinds; nothing is done in the background, and each new list is counted."""
+    deep = Taxonomy({"animal": {"cat": [], "dog": ["poodle", "terrier"]}})
+    with Store.create(tmp_path / "few", deep) as store:
+        store.add(["a", "b", "c"], None, None, None, Labels(deep, [[1]] * 3))
+    with Service(tmp_path / "few", background=False) as service:
+        service.lists, make_list = 0, service.questions.make
+
+        def counted(**how):
+            service.lists += 1
+            make_list(**how)
+
+        service.questions.make = counted
+        yield service
+
+
+def skip(service, key, who):
+    (task,) = service.next(who)
+    service.answer(key, who, [(entry.item, entry.concept, "skip") for entry in task.entries])
+    return task.item.item
+
+
+def test_skipped_questions_come_back_at_once_and_after_what_answers_open(few):
+    seen = [skip(few, f"s{turn}", "ann") for turn in range(9)]
+    assert seen == seen[:3] * 3
+    assert few.lists == 0  # a look at all items would take seconds in a large project
+    (task,) = few.next("ann")
+    number = few.store.number_of
+    names, said = few.store.taxonomy.names, {"cat": "no", "dog": "yes"}
+    few.answer(
+        "dog", "ann", [(entry.item, entry.concept, said[names[number[entry.concept]]]) for entry in task.entries]
+    )
+    few._worth_again_at = 0.0  # else it would take half a second at least
+    (task,) = few.next("ann")
+    assert {names[number[entry.concept]] for entry in task.entries} == {"poodle", "terrier"}
+    few.answer("kinds", "ann", [(entry.item, entry.concept, "no") for entry in task.entries])
+    few._worth_again_at, lists = 0.0, few.lists
+    assert [skip(few, f"t{turn}", "ann") for turn in range(6)] == seen[1:3] * 3
+    assert few.lists == lists == 1  # nothing was opened since
+
+
+def test_one_look_at_all_items_serves_everybody(few):
+    """Else some who have nothing left would keep all threads of a server busy, and nobody could answer."""
+    assert len(few.next("ann", count=9)) == 3
+    few.lists, few._worth_again_at = 0, 0.0
+    looking, finished = threading.Event(), threading.Event()
+
+    def make_list(**how):
+        few.lists += 1
+        looking.set()
+        assert finished.wait(60)
+
+    few.questions.make = make_list
+    first = threading.Thread(target=few.next, args=("bob",))
+    first.start()
+    try:
+        assert looking.wait(60)
+        others = [threading.Thread(target=few.next, args=(name,), daemon=True) for name in "cde"]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(60)
+        assert not any(other.is_alive() for other in others)
+    finally:
+        finished.set()
+        first.join(60)
+    assert few.lists == 1
 
 
 def test_a_budget_ends_the_questions(tmp_path):
