@@ -547,6 +547,27 @@ def test_predictions_and_reasons(trained):
         trained.predictions(10**6)
 
 
+def test_it_is_told_what_only_an_answer_that_settles_changes(service):
+    item, dog = 3, int(service.store.id_of[service.store.taxonomy.index("dog")])
+
+    def shown():
+        (page,) = (
+            service.browse(concept=dog, query="img_3 ").items or service.browse(concept=dog, query="img_3").items[:1]
+        )
+        (entry,) = (entry for entry in service.predictions(item).entries if entry.concept == dog)
+        assert page.entries == [entry]
+        return entry.state, entry.settled
+
+    service.answer("a", "ann", [(item, dog, "yes")])
+    assert shown() == ("yes", False)
+    service.answer("b", "bob", [(item, dog, "no")], settles=True)
+    assert shown() == ("no", True)
+    service.answer("c", "ann", [(item, dog, "yes")])
+    assert shown() == ("no", True)
+    service.undo("u1", "bob")
+    assert shown() == ("yes", False)
+
+
 def test_contradictions_are_listed_as_statements(service):
     """No sentence is parsed again: the page gets what contradicts what."""
     cat = int(service.store.id_of[TAXONOMY.index("cat")])
