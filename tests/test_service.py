@@ -1,19 +1,23 @@
 import threading
 import time
+from typing import get_args
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.project.live import training
 from ramify.project.live.service import Service
+from ramify.project.live.shapes import Sort
 from ramify.project.live.state import State
 from ramify.project.live.status import next_100
 from ramify.project.live.training import choose_learner
 from ramify.project.store.store import Store
 from ramify.taxonomy import Taxonomy
+from ramify.web import create_app
 
 N_ITEMS = 60
 TRUTH = data(n_items=N_ITEMS, warm=N_ITEMS)[1].states(concepts=np.arange(len(TAXONOMY)))
@@ -528,6 +532,42 @@ def test_browse_filters_by_the_probabilities_that_it_shows_and_they_follow_the_a
         assert listed == {item for item, p in after.items() if low <= p <= high}
 
 
+@pytest.mark.parametrize("sort", get_args(Sort))
+def test_browse_sorts(trained, sort):
+    """By what a model says of a fine concept, or by how many say otherwise than most; else items keep their order."""
+    cat, animal = (int(trained.store.id_of[TAXONOMY.index(name)]) for name in ("cat", "animal"))
+    dog = int(trained.store.id_of[TAXONOMY.index("dog")])
+    for who, said in (
+        ("ann", [(40, cat, "yes"), (50, cat, "yes"), (50, dog, "yes"), (30, cat, "yes"), (20, cat, "yes")]),
+        ("bob", [(40, cat, "no"), (50, cat, "no"), (50, dog, "no"), (30, cat, "no"), (20, cat, "yes")]),
+        ("cid", [(50, cat, "yes")]),
+    ):
+        trained.answer(who, who, said)
+    trained.answer("settled", "dan", [(30, cat, "no")], settles=True)
+    client = TestClient(create_app(trained, hosts=("testserver",)))
+
+    def listed(**wanted):
+        reply = client.get("/api/browse", params={"sort": sort, "limit": 200, **wanted})
+        assert reply.status_code == 200, reply.text
+        return reply.json()["items"]
+
+    found = listed(concept=cat)
+    assert sorted(known["item"]["item"] for known in found) == list(range(N_ITEMS))
+    if sort == "disagreement":
+        rest = [n for n in range(N_ITEMS) if n not in (40, 50)]
+        assert [known["item"]["item"] for known in found] == [40, 50, *rest]  # of three, one says otherwise
+        assert [known["item"]["item"] for known in listed()][:3] == [50, 40, 0]  # of two of its concepts they disagree
+        assert [known["item"]["item"] for known in listed(concept=animal)] == list(range(N_ITEMS))
+        return
+    p = np.array([known["entries"][0]["probability"] for known in found], float)
+    worth = {"likely": -p, "unlikely": p, "unsure": np.abs(p - 0.5)}[sort]
+    assert (np.diff(worth) >= 0).all()
+    assert np.ptp(worth) > 0
+    for wanted in ({}, {"concept": animal}):
+        reply = client.get("/api/browse", params={"sort": sort, **wanted})
+        assert "choose one, or leave low, high and sort out" in reply.json()["error"]
+
+
 def test_predictions_and_reasons(trained):
     found = trained.predictions(3)
     by_path = {entry.path: entry for entry in found.entries}
@@ -551,11 +591,9 @@ def test_it_is_told_what_only_an_answer_that_settles_changes(service):
     item, dog = 3, int(service.store.id_of[service.store.taxonomy.index("dog")])
 
     def shown():
-        (page,) = (
-            service.browse(concept=dog, query="img_3 ").items or service.browse(concept=dog, query="img_3").items[:1]
-        )
         (entry,) = (entry for entry in service.predictions(item).entries if entry.concept == dog)
-        assert page.entries == [entry]
+        (found,) = (found for found in service.browse(concept=dog, limit=200).items if found.item.item == item)
+        assert found.entries == [entry]
         return entry.state, entry.settled
 
     service.answer("a", "ann", [(item, dog, "yes")])

@@ -34,7 +34,7 @@ Tab = Annotated[
 ]
 Mode = Literal["group", "single", "grid"]
 FlagWord = Literal["cannot tell", "broken"]
-Sort = Literal["likely", "unlikely", "unsure"]
+Sort = Literal["likely", "unlikely", "unsure", "disagreement"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 WantedState = Literal["yes", "no", "unknown", "disputed", "doubted"]
 Source = Literal["unknown", "imported", "annotated", "deduced"]

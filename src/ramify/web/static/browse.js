@@ -15,7 +15,9 @@ const SORTS = [
   ["likely", "likeliest first"],
   ["unlikely", "least likely first"],
   ["unsure", "most unsure first"],
+  ["disagreement", "most disagreement first"],
 ];
+const WITHOUT_MODEL = ["", "disagreement"]; // the orders in which the model has no say
 
 const count = (number) => number.toLocaleString("en-GB");
 const lastName = (entry) => entry.path.split(" > ").at(-1);
@@ -161,8 +163,8 @@ export class Browsing {
     const { state, sort } = this.fields;
     for (const option of state.options) option.disabled = !concept && STATES.includes(option.value);
     if (state.selectedOptions[0]?.disabled) state.value = "";
-    sort.disabled = !concept?.fine;
-    if (sort.disabled) sort.value = "";
+    for (const option of sort.options) option.disabled = !concept?.fine && !WITHOUT_MODEL.includes(option.value);
+    if (sort.selectedOptions[0]?.disabled) sort.value = "";
     this.probability.disabled = !concept?.fine;
     this.noModel.hidden = Boolean(concept?.fine);
     this.noModel.replaceChildren(
