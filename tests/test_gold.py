@@ -89,6 +89,20 @@ def test_one_undo_asks_a_gold_question_again(folder):
         assert [person.gold for person in service.people() if person.name == "ann"] == [0]
 
 
+def test_one_undo_asks_a_gold_question_with_others_below_it_again(tmp_path):
+    deep = Taxonomy({"animal": {"bird": ["owl", "hen"], "fish": ["eel", "ray"]}})
+    with Store.create(tmp_path / "project", deep) as store:
+        store.add(["i0"], None, None, None, Labels(deep, [[1]]))
+        bird = int(store.id_of[deep.index("bird")])
+        store.record("gold", "expert", [(0, bird, "yes")], settles=True)
+    with Service(tmp_path / "project", background=False, gold=1.0) as service:
+        (screen,) = service.next("ann")
+        assert [(entry.item, entry.concept) for entry in screen.entries] == [(0, bird)]
+        service.answer("k", "ann", [(0, bird, "no")])
+        again = service.undo("back", "ann").task
+        assert [(entry.item, entry.concept) for entry in again.entries] == [(0, bird)]
+
+
 def test_the_budget_holds_for_gold_questions_too(folder):
     with Service(folder, background=False, gold=1.0, budget=15) as service:
         screens = service.next("ann", count=30)

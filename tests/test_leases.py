@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify import Labels, RamifyError, Taxonomy
+from ramify.project.store import answers
+from ramify.project.store.leases import end_leases
 from ramify.project.store.store import Store
 
 TAXONOMY = Taxonomy({"animal": ["cat", "dog"], "food": ["apple", "banana"]})
@@ -74,6 +76,29 @@ def test_answering_and_releasing_end_a_lease(store):
     assert leases.lease("bob", [[(0, CAT)], [(0, DOG)], [(1, CAT)]]) == [False, True, True]
     store.undo("u", "ann")
     assert leases.lease("ann", [[(0, CAT)]]) == [True]
+
+
+def test_what_ends_is_looked_for_among_the_leases_that_there_are(tmp_path, monkeypatch):
+    """Not among all that is below: thousands of coarse labels called wrong at once would take seconds and gigabytes."""
+    ended = []
+
+    def end(connection, annotator, entries):
+        ended.extend(entries)
+        end_leases(connection, annotator, entries)
+
+    monkeypatch.setattr(answers, "end_leases", end)
+    deep = Taxonomy({"animal": {f"family {n}": [f"{n} a", f"{n} b"] for n in range(50)}, "food": ["apple", "pear"]})
+    with Store.create(tmp_path / "project", deep) as store:
+        store.add([f"i{n}" for n in range(300)], None, None, None, Labels(deep, np.ones((300, 2), np.int8)))
+        animal, family, low, apple = (int(store.id_of[deep.index(c)]) for c in ("animal", "family 3", "3 b", "apple"))
+        leases = store.leases()
+        assert all(leases.lease("ann", [[(0, family)], [(1, low)], [(2, apple)], [(3, family)]], tab="one"))
+        assert all(leases.lease("bob", [[(4, low)]]))
+        said = [(n, animal, "skip" if n == 3 else "no") for n in range(300)]
+        store.record("k", "ann", [*said, (299, apple, "yes")])
+        assert sorted(ended) == [(0, family), (1, low)]
+        assert [entry[:2] for entry in leases.own("ann", "one")[0]] == [(2, apple), (3, family)]
+        assert [entry[:2] for entry in leases.own("bob")[0]] == [(4, low)]
 
 
 def test_skipped_questions_are_known_until_they_are_answered(store):

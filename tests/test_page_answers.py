@@ -291,6 +291,26 @@ def test_contradictions_in_sentences(visit, server):
     expect(page.get_by_role("dialog").locator(".source").first).to_have_text("contradicts others")
     page.get_by_role("button", name="Show the other 5").click()
     expect(rows).to_have_count(7)
+    weather = page.get_by_role("dialog").get_by_role("row").filter(has=page.get_by_text("weather", exact=True))
+    row.get_by_role("button", name="No", exact=True).click()
+    expect(row).to_contain_text("noannotated")
+    row.get_by_role("button", name="Yes", exact=True).click()  # who has settled it may think again
+    expect(row).to_contain_text("contradicts others")
+    weather.get_by_role("button", name="Yes", exact=True).click()
+    expect(row).to_contain_text("yesannotated")
+    saved(page)
+    page.keyboard.press("Escape")
+    page.locator("select[name=concept]").select_option(label="\u2003rain")
+    page.locator("input[name=query]").fill("(7)")
+    card = page.locator(".found")
+    expect(card.get_by_role("button", name="Yes", pressed=True)).to_be_visible()
+    card.get_by_role("button", name="No", exact=True).click()
+    expect(card.get_by_role("button", name="No", pressed=True)).to_be_visible()
+    saved(page)
+    page.keyboard.press("j")
+    page.keyboard.press("y")  # the one that j has reached
+    expect(card.get_by_role("button", name="Yes", pressed=True)).to_be_visible()
+    saved(page)
 
 
 @pytest.mark.parametrize("size", [(1280, 900), (390, 844)])

@@ -28,6 +28,14 @@ def plain_server(tmp_path_factory):
     started.stop()
 
 
+# Whether all cards show what the model says, in ascending order of something; shares are rounded to whole per cent.
+IN_ORDER = """() => {
+  const shares = [...document.querySelectorAll(".found .chance")].map((it) => Number.parseInt(it.innerText, 10));
+  const worth = shares.map((p) => WORTH);
+  return shares.length === 24 && worth.every((it, place) => place === 0 || it >= worth[place - 1] - 1);
+}"""
+
+
 def open_project(page):
     page.keyboard.press("p")
     expect(page.locator(".settings")).to_be_visible()
@@ -204,6 +212,30 @@ def speaking(server, name, concept):
     odds = lambda share: (share + 5e-5) / (1 - share + 5e-5)  # noqa: E731
     marked = {words[n] for n, q in enumerate(said.concepts[0].without) if p - q >= 0.01 and odds(p) / odds(q) >= 1.25}
     return round(100 * p), marked
+
+
+def test_items_are_sorted_by_what_the_model_says_and_by_disagreement(visit, pets_server):
+    page = visit(pets_server, "Sor")
+    page.keyboard.press("b")
+    order, concept = page.get_by_label("Sorted"), page.locator("select[name=concept]")
+    model = ["likeliest first", "least likely first", "most unsure first"]
+    for name in model:
+        expect(order.locator("option", has_text=re.compile(f"^{name}$"))).to_be_disabled()
+    leaf = next(c for c in pets_server.service.taxonomy() if c.fine)
+    for number, (who, says) in enumerate([("Ann", "yes"), ("Bob", "no")]):
+        pets_server.service.answer(f"apart {number}", who, [(77, leaf.concept, says)])
+    order.select_option(label="most disagreement first")
+    last = pets_server.service.browse(limit=1, offset=77).items[0].item.id
+    expect(page.locator(".found-id").first).to_have_text(last)
+    concept.select_option(value=str(leaf.concept))
+    expect(page.locator(".found .source").first).to_have_text("people disagree")
+    expect(page.locator(".found-id").first).to_have_text(last)
+    for name, worth in zip(model, ("-p", "p", "Math.abs(p - 50)"), strict=True):
+        order.select_option(label=name)
+        page.wait_for_function(IN_ORDER.replace("WORTH", worth))
+    concept.select_option(label="any concept")
+    expect(order).to_have_value("")  # nothing that could not be
+    pets_server.service.undo("apart back", "Bob")
 
 
 def test_words_that_speak_for_a_choice_are_marked_on_demand(visit, pets_server):

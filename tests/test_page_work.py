@@ -485,11 +485,39 @@ def test_the_end_of_a_budget_says_so_and_is_not_overrun(visit, tmp_path):
         for key in ("1", "2"):
             page.keyboard.press(key)
             page.keyboard.press("Enter")
-        expect(page.locator(".question.empty")).to_contain_text("The budget of 5 answers is used up.")
-        expect(page.locator(".question.empty")).not_to_contain_text("come back if they do not")
+        empty = page.locator(".question.empty")  # all of it: nothing strays in
+        expect(empty).to_have_text("Well done.The budget of 5 answers is used up.Look againUndo u")
         saved(page)
         assert len(recorded(server, "Bud")) == 5
         expect(page.locator("#progress")).to_contain_text("5 of 5")
+    finally:
+        server.stop()
+
+
+def test_the_end_of_all_questions_says_so(visit, tmp_path):
+    server = LocalServer(text_project(tmp_path / "texts", 2))
+    try:
+        page = visit(server, "Eda")
+        first = shown(page)
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        next_question(page, first)
+        page.keyboard.press("f")
+        page.get_by_role("button", name="Broken").click()
+        empty = page.locator(".question.empty")
+        review = "What waits under Review is not asked until somebody settles it there."
+        nothing = "There is nothing left to ask you in this mode."
+        expect(empty).to_have_text(f"All done for now.{nothing}{review}Look againUndo u")
+        page.keyboard.press("r")
+        page.get_by_role("button", name="Ask again").click()
+        page.keyboard.press("a")
+        page.get_by_role("button", name="Look again").click()
+        expect(page.locator(".item-id")).to_be_visible()
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        expect(empty).to_have_text(
+            "All done for now.Everything is known: there is nothing left to ask anybody.Look againUndo u"
+        )
     finally:
         server.stop()
 

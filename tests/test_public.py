@@ -4,14 +4,17 @@
 """
 
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
 import ramify
+from ramify.learners import LEARNERS
 from ramify.learners.base import Learner
 from ramify.notebook import Concepts
 from ramify.parameters import Parameters
+from ramify.strategies import STRATEGIES
 from ramify.strategies.base import Strategy
 
 LIST = Path(__file__).parent / "data" / "public.txt"
@@ -48,6 +51,14 @@ def test_the_public_names_are_as_written_down():
     gone, new = sorted(set(then) - set(now)), sorted(set(now) - set(then))
     assert not gone, f"other people's code may use these: {gone}; see CONTRIBUTING, 'What may change'"
     assert not new, f"write down what is new: python tests/test_public.py > {LIST.name}: {new}"
+
+
+def test_every_learner_and_strategy_has_a_public_name_that_is_documented():
+    pages = "".join(page.read_text(encoding="utf-8") for page in (LIST.parents[2] / "docs" / "api").iterdir())
+    for thing in (*LEARNERS.values(), *STRATEGIES.values()):
+        assert getattr(ramify, thing.__name__) is thing
+        assert thing.__name__ in ramify.__all__
+        assert re.search(rf"^::: ramify\.{thing.__name__}$", pages, re.M), thing
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
+import threading
 import time
+from typing import get_args
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 from ramify.checks.data import TAXONOMY, data
 from ramify.errors import RamifyError
 from ramify.labels import UNKNOWN, Labels
 from ramify.project.live import training
 from ramify.project.live.service import Service
+from ramify.project.live.shapes import Sort
 from ramify.project.live.state import State
 from ramify.project.live.status import next_100
 from ramify.project.live.training import choose_learner
 from ramify.project.store.store import Store
+from ramify.taxonomy import Taxonomy
+from ramify.web import create_app
 
 N_ITEMS = 60
 TRUTH = data(n_items=N_ITEMS, warm=N_ITEMS)[1].states(concepts=np.arange(len(TAXONOMY)))
@@ -171,6 +177,76 @@ def test_skipped_questions_go_to_the_back(service):
     assert not len(service.state.labels.unknown()[0])
 
 
+@pytest.fixture
+def few(tmp_path):
+    """Three animals, of which a dog has kinds; nothing is done in the background, and each new list is counted."""
+    deep = Taxonomy({"animal": {"cat": [], "dog": ["poodle", "terrier"]}})
+    with Store.create(tmp_path / "few", deep) as store:
+        store.add(["a", "b", "c"], None, None, None, Labels(deep, [[1]] * 3))
+    with Service(tmp_path / "few", background=False) as service:
+        service.lists, make_list = 0, service.questions.make
+
+        def counted(**how):
+            service.lists += 1
+            make_list(**how)
+
+        service.questions.make = counted
+        yield service
+
+
+def skip(service, key, who):
+    (task,) = service.next(who)
+    service.answer(key, who, [(entry.item, entry.concept, "skip") for entry in task.entries])
+    return task.item.item
+
+
+def test_skipped_questions_come_back_at_once_and_after_what_answers_open(few):
+    seen = [skip(few, f"s{turn}", "ann") for turn in range(9)]
+    assert seen == seen[:3] * 3
+    assert few.lists == 0  # a look at all items would take seconds in a large project
+    (task,) = few.next("ann")
+    number = few.store.number_of
+    names, said = few.store.taxonomy.names, {"cat": "no", "dog": "yes"}
+    few.answer(
+        "dog", "ann", [(entry.item, entry.concept, said[names[number[entry.concept]]]) for entry in task.entries]
+    )
+    few._worth_again_at = 0.0  # else it would take half a second at least
+    (task,) = few.next("ann")
+    assert {names[number[entry.concept]] for entry in task.entries} == {"poodle", "terrier"}
+    few.answer("kinds", "ann", [(entry.item, entry.concept, "no") for entry in task.entries])
+    few._worth_again_at, lists = 0.0, few.lists
+    assert [skip(few, f"t{turn}", "ann") for turn in range(6)] == seen[1:3] * 3
+    assert few.lists == lists == 1  # nothing was opened since
+
+
+def test_one_look_at_all_items_serves_everybody(few):
+    """Else some who have nothing left would keep all threads of a server busy, and nobody could answer."""
+    assert len(few.next("ann", count=9)) == 3
+    few.lists, few._worth_again_at = 0, 0.0
+    looking, finished = threading.Event(), threading.Event()
+
+    def make_list(**how):
+        few.lists += 1
+        looking.set()
+        assert finished.wait(60)
+
+    few.questions.make = make_list
+    first = threading.Thread(target=few.next, args=("bob",))
+    first.start()
+    try:
+        assert looking.wait(60)
+        others = [threading.Thread(target=few.next, args=(name,), daemon=True) for name in "cde"]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(60)
+        assert not any(other.is_alive() for other in others)
+    finally:
+        finished.set()
+        first.join(60)
+    assert few.lists == 1
+
+
 def test_a_budget_ends_the_questions(tmp_path):
     with Service(make(tmp_path / "project"), budget=3) as service:
         turn = 0
@@ -241,6 +317,10 @@ def test_the_coarse_label_is_wrong(service):
     again = service.undo("u", "ann").task
     assert (service.state.labels.states(item) == before).all()
     assert sorted(entries([again])) == sorted(lower)  # what was asked then
+    service.leases.release("ann", lower)
+    service.answer("confirmed", "ann", [(item, concept, "yes")])  # in Browse: nobody asked what is below
+    assert service.undo("u2", "ann").task is None
+    assert service.leases.own("ann")[0] == []
 
 
 def test_overlap_asks_twice_flags_and_settles(tmp_path):
@@ -452,6 +532,42 @@ def test_browse_filters_by_the_probabilities_that_it_shows_and_they_follow_the_a
         assert listed == {item for item, p in after.items() if low <= p <= high}
 
 
+@pytest.mark.parametrize("sort", get_args(Sort))
+def test_browse_sorts(trained, sort):
+    """By what a model says of a fine concept, or by how many say otherwise than most; else items keep their order."""
+    cat, animal = (int(trained.store.id_of[TAXONOMY.index(name)]) for name in ("cat", "animal"))
+    dog = int(trained.store.id_of[TAXONOMY.index("dog")])
+    for who, said in (
+        ("ann", [(40, cat, "yes"), (50, cat, "yes"), (50, dog, "yes"), (30, cat, "yes"), (20, cat, "yes")]),
+        ("bob", [(40, cat, "no"), (50, cat, "no"), (50, dog, "no"), (30, cat, "no"), (20, cat, "yes")]),
+        ("cid", [(50, cat, "yes")]),
+    ):
+        trained.answer(who, who, said)
+    trained.answer("settled", "dan", [(30, cat, "no")], settles=True)
+    client = TestClient(create_app(trained, hosts=("testserver",)))
+
+    def listed(**wanted):
+        reply = client.get("/api/browse", params={"sort": sort, "limit": 200, **wanted})
+        assert reply.status_code == 200, reply.text
+        return reply.json()["items"]
+
+    found = listed(concept=cat)
+    assert sorted(known["item"]["item"] for known in found) == list(range(N_ITEMS))
+    if sort == "disagreement":
+        rest = [n for n in range(N_ITEMS) if n not in (40, 50)]
+        assert [known["item"]["item"] for known in found] == [40, 50, *rest]  # of three, one says otherwise
+        assert [known["item"]["item"] for known in listed()][:3] == [50, 40, 0]  # of two of its concepts they disagree
+        assert [known["item"]["item"] for known in listed(concept=animal)] == list(range(N_ITEMS))
+        return
+    p = np.array([known["entries"][0]["probability"] for known in found], float)
+    worth = {"likely": -p, "unlikely": p, "unsure": np.abs(p - 0.5)}[sort]
+    assert (np.diff(worth) >= 0).all()
+    assert np.ptp(worth) > 0
+    for wanted in ({}, {"concept": animal}):
+        reply = client.get("/api/browse", params={"sort": sort, **wanted})
+        assert "choose one, or leave low, high and sort out" in reply.json()["error"]
+
+
 def test_predictions_and_reasons(trained):
     found = trained.predictions(3)
     by_path = {entry.path: entry for entry in found.entries}
@@ -469,6 +585,25 @@ def test_predictions_and_reasons(trained):
     assert (reason.kind, reason.annotator, reason.answer, reason.settles) == ("answer", "ann", "yes", False)
     with pytest.raises(RamifyError, match="there is no item"):
         trained.predictions(10**6)
+
+
+def test_it_is_told_what_only_an_answer_that_settles_changes(service):
+    item, dog = 3, int(service.store.id_of[service.store.taxonomy.index("dog")])
+
+    def shown():
+        (entry,) = (entry for entry in service.predictions(item).entries if entry.concept == dog)
+        (found,) = (found for found in service.browse(concept=dog, limit=200).items if found.item.item == item)
+        assert found.entries == [entry]
+        return entry.state, entry.settled
+
+    service.answer("a", "ann", [(item, dog, "yes")])
+    assert shown() == ("yes", False)
+    service.answer("b", "bob", [(item, dog, "no")], settles=True)
+    assert shown() == ("no", True)
+    service.answer("c", "ann", [(item, dog, "yes")])
+    assert shown() == ("no", True)
+    service.undo("u1", "bob")
+    assert shown() == ("yes", False)
 
 
 def test_contradictions_are_listed_as_statements(service):

@@ -33,7 +33,17 @@ if TYPE_CHECKING:
     from ramify.loop import ActiveLoop, Question, Truth
     from ramify.notebook import Project
     from ramify.readers import read
-    from ramify.strategies import BADGE, EPIG, ExpectedGain, LookAhead, Random, RandomItems, TypiClust, Uncertainty
+    from ramify.strategies import (
+        BADGE,
+        EPIG,
+        ExpectedGain,
+        Finish,
+        LookAhead,
+        Random,
+        RandomItems,
+        TypiClust,
+        Uncertainty,
+    )
     from ramify.taxonomy import Taxonomy
 
 _HOME = {
@@ -43,7 +53,7 @@ _HOME = {
     **dict.fromkeys(["ROLE", "SPLC", "Constrained", "EntropyMaximisation", "Hill", "LargeLoss"], "ramify.learners"),
     **dict.fromkeys(["NoisyOr", "OneClass", "PseudoLabel", "Refine", "load"], "ramify.learners"),
     **dict.fromkeys(["ActiveLoop", "Question", "Truth"], "ramify.loop"),
-    **dict.fromkeys(["BADGE", "EPIG", "ExpectedGain", "LookAhead", "Random"], "ramify.strategies"),
+    **dict.fromkeys(["BADGE", "EPIG", "ExpectedGain", "Finish", "LookAhead", "Random"], "ramify.strategies"),
     **dict.fromkeys(["RandomItems", "TypiClust", "Uncertainty"], "ramify.strategies"),
     "Project": "ramify.notebook",
     "RamifyError": "ramify.errors",
@@ -69,6 +79,7 @@ __all__ = [
     "EntropyMaximisation",
     "ExpectedGain",
     "Factored",
+    "Finish",
     "FullySupervised",
     "Hill",
     "Labels",

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.errors import RamifyError
-from ramify.labels import STATES
+from ramify.labels import RELEVANT, STATES
 from ramify.project.live.shapes import SORTS
 from ramify.project.live.state import State
 from ramify.taxonomy import Index
 
 DISPUTED = "disputed"  # unknown because annotators disagree
+DISAGREEMENT = "disagreement"  # the order by it
 DOUBTED = "doubted"  # known, and a model that did not see it says the opposite; the most doubtful come first
 ROWS = 2048  # items that are looked at together
 
@@ -49,7 +50,7 @@ class Finding:
         if sort and sort not in SORTS:
             raise RamifyError(f"items are sorted by {', '.join(SORTS)}, not {sort!r}")
         by_probability = low > 0 or high < 1
-        if (by_probability or sort) and not fine:
+        if (by_probability or sort not in ("", DISAGREEMENT)) and not fine:
             raise RamifyError("probabilities are those of a fine concept: choose one, or leave low, high and sort out")
         items = store.search(query) if query else np.arange(len(self.state.labels))
         if state == DISPUTED:
@@ -65,7 +66,9 @@ class Finding:
 
             doubted = suspects_of(self.state, items, number)
             items = doubted.items[np.sort(np.unique(doubted.items, return_index=True)[1])]
-        if number is not None and sort:
+        if sort == DISAGREEMENT:
+            items = items[np.argsort(-self._apart(concept)[items], kind="stable")]
+        elif number is not None and sort:
             items = items[np.argsort(self._worth(sort, items, number), kind="stable")]
         return items, number
 
@@ -80,6 +83,18 @@ class Finding:
         p = self._probabilities(items, number)
         worth = {"likely": -p, "unlikely": p, "unsure": np.abs(p - 0.5)}[sort]
         return np.where(np.isnan(worth), np.inf, worth)
+
+    def _apart(self, concept: int | None) -> NDArray[np.float64]:
+        """How far people are apart about each item: the share of those who say otherwise than most, over its entries.
+
+        Of one concept or of all; what somebody settled counts as agreed.
+        """
+        apart = np.zeros(len(self.state.labels))
+        for item, about, said in self.state.store.disagreements():
+            if concept in (None, about) and item < len(apart):
+                yes = sum(value == RELEVANT for value in said.values())
+                apart[item] += min(yes, len(said) - yes) / len(said)
+        return apart
 
     def _states(self, items: Index, number: int) -> NDArray[np.int8]:
         return np.concatenate([np.empty(0, np.int8), *self._blocks(items, self.state.labels.states, number)])

@@ -85,6 +85,7 @@ class Service:
         self.auditing = Auditing(self.state, self.leases, share_of(self.state, audit), wait=background)
         self.gold = Gold(self.state)
         self._worth_again_at = 0.0
+        self._looking = Lock()
         self.screens = Screens(self.state)
         self.views = Views(self.state, self.screens)
         self._tally: Tally | None = None
@@ -145,6 +146,7 @@ class Service:
         if self._modes.setdefault((annotator, tab), mode) != mode:  # screens of another mode are given back
             self._modes[annotator, tab] = mode
             self.leases.release(annotator, [(item, concept) for item, concept, _ in held])
+            self.state.note_opened()  # they are on no list
             held = []
         screens = self.screens.held(held, mode, count)
         refused = 0
@@ -210,16 +212,26 @@ class Service:
         skipped = self.leases.skipped(annotator)
         taken = set(zip(*(part.tolist() for part in self.leases.taken()), strict=True))
         back = [entry for entry in skipped if entry not in taken and self._is_open(entry)]
-        more = self.questions.outdated() or self.questions.shortlist.low()
-        due = time.monotonic() >= self._worth_again_at
-        if (more and due) or (not back and (more or due)):
-            start = time.monotonic()
-            self.questions.make(everything=True)
-            self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
+        if self._looking.acquire(blocking=False):  # one look serves everybody: meanwhile others are answered
+            try:
+                self._look_again(bool(back))
+            finally:
+                self._looking.release()
             entries = self.questions.take(mode, set(back))
             if entries:
                 return self.screens.group(entries, mode)
         return self.screens.group(back, mode)
+
+    def _look_again(self, is_content: bool) -> None:
+        """A list of all items, if that may help; who is content with what was skipped waits only for what was opened.
+
+        A list looks nearly used up to the end where questions were skipped, which says nothing then.
+        """
+        opened, due = self.questions.outdated(), time.monotonic() >= self._worth_again_at
+        if (opened and due) if is_content else (opened or due or self.questions.shortlist.low()):
+            start = time.monotonic()
+            self.questions.make(everything=True)
+            self._worth_again_at = time.monotonic() + max(SOON, 10 * (time.monotonic() - start))
 
     # -- answering -----------------------------------------------------------------------------------------------------
 
@@ -253,6 +265,7 @@ class Service:
         """Let what was flagged under a key be asked again."""
         lifted = self.store.lift_flag(key)
         self._worth_again_at = 0.0
+        self.state.note_opened()
         return shapes.Lifted(lifted=lifted)
 
     def undo(self, key: str, annotator: str, *, tab: str = "") -> shapes.Undone:
@@ -261,18 +274,23 @@ class Service:
         before = self.store.last_event()
         events = self.store.undo(key, annotator)
         entries = [(event.item, event.concept) for event in events]
+        said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
         screen = None
         if events and events[0].seq > before:
             self.state.note_own(event.seq for event in events)
             self._apply(entries)
-            again = [entry for entry in entries if self._is_open(entry)] or self._asked_below(entries)
-            known = set() if again or not self.serving.gold else set(self.gold.entries(annotator, set()))
-            again = again or [entry for entry in entries if entry in known]
+            self.state.note_opened()  # a skip, or its flag, that is taken back changes no label
+            again = [entry for entry in entries if self._is_open(entry)]
+            gold: set[Entry] = set()
+            if not again and self.serving.gold:
+                gold = set(self.gold.entries(annotator, set())).intersection(entries)
+            again = again or [entry for entry in entries if entry in gold]
+            if not again and set(said.values()) == {"no"}:  # a yes was no word about what is below
+                again = self._asked_below(entries)
             lease = [[entry] for entry in again]
-            if again and all(self.leases.lease(annotator, lease, tab=tab, gold=bool(known))):
+            if again and all(self.leases.lease(annotator, lease, tab=tab, gold=bool(gold))):
                 mode = "grid" if len({item for item, _ in again}) > 1 else "group"
                 screen = self.screens.screen(mode, again, time.time() + self.leases.seconds)
-        said = {event.seq: event.answer for event in self.store.answers.at([event.undoes for event in events])}
         undone = [
             shapes.UndoneAnswer(item=event.item, concept=event.concept, answer=said[event.undoes])  # type: ignore[index,arg-type]
             for event in events

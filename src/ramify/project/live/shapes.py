@@ -34,7 +34,7 @@ Tab = Annotated[
 ]
 Mode = Literal["group", "single", "grid"]
 FlagWord = Literal["cannot tell", "broken"]
-Sort = Literal["likely", "unlikely", "unsure"]
+Sort = Literal["likely", "unlikely", "unsure", "disagreement"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 WantedState = Literal["yes", "no", "unknown", "disputed", "doubted"]
 Source = Literal["unknown", "imported", "annotated", "deduced"]
@@ -255,6 +255,7 @@ class Entry(Shape):
     source: Source
     disputed: bool = Field(description="Annotators disagree; an answer that settles ends it.")
     contradicted: bool = Field(description="What was said of it cannot be true with what was said of others.")
+    settled: bool = Field(description="An answer outranks what others say; only one that settles too changes it.")
 
 
 class KnownItem(Shape):

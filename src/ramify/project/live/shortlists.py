@@ -65,7 +65,7 @@ class Questions:
             self._of = state.store.contents
             concepts = self._of.numbers(ids)
             self.shortlist: Shortlist | KeptList = KeptList(state.labels, items, concepts)
-            self.complete, self._changes = False, state.changes
+            self.complete, self._opened = False, state.opened
 
     def make(self, *, everything: bool, rest: Rest = lambda seconds: None) -> None:
         """A new list, from a sample, which is quick, or from all items; what is out with somebody is not on it.
@@ -79,7 +79,7 @@ class Questions:
         now = self.state.snapshot()
         with self.state.lock:
             self._seed += 1
-            changes = self.state.changes
+            opened = self.state.opened
             strategy = self._strategy(now).set_params(random_state=self._seed)
         size = len(now.labels) if now.model.learner is None else now.model.upto
         everything = everything or size <= SAMPLE
@@ -102,7 +102,7 @@ class Questions:
         with self.state.lock:
             if now.contents is self.state.store.contents:  # else another process added or changed: a new one is coming
                 self.shortlist, self._of = shortlist, now.contents
-                self.complete, self._changes = everything, changes
+                self.complete, self._opened = everything, opened
         if now.model.learner is not None:
             keep(self.state.store, now.contents, self.strategy, now.model.version, first)
 
@@ -114,8 +114,8 @@ class Questions:
         return RandomItems() if own.needs_learner and (learner is None or learner.stands_in) else own
 
     def outdated(self) -> bool:
-        """Whether answers were given since the list was made: there may be new questions, below what was asked."""
-        return self._changes != self.state.changes
+        """Whether there may be questions that are not on the list: answers since then have opened them."""
+        return self._opened != self.state.opened
 
     def take(self, mode: str, skipped: set[Entry]) -> list[Entry] | None:
         """Entries that belong on one screen, as items and stable concept ids; None when nothing is left.

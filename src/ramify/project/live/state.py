@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.labels import UNKNOWN, Labels
+from ramify.labels import RELEVANT, UNKNOWN, Labels
 from ramify.labels.guarded import GuardedLabels
 from ramify.project.live.model import Model
 from ramify.project.store.items import Contents
@@ -32,8 +32,8 @@ class State:
     def __init__(self, store: Store, *, until_loaded: Model | None = None) -> None:
         """``until_loaded`` stands for the model until ``load_model_once``; without it, it is loaded at once."""
         self.store, self.lock, self._loading = store, RLock(), Lock()
-        self.changes = 0
-        """How often answers have changed the labels."""
+        self.opened = 0
+        """How often there were questions that had not been there: by answers, by undo, where a flag was lifted."""
         self.load(until_loaded)
 
     def load(self, until_loaded: Model | None = None) -> None:
@@ -123,19 +123,26 @@ class State:
         items, ids = np.array(entries, np.intp).T
         with self.lock:  # labels and numbers of concepts change together; what was said last is applied last
             agreement = self.store.consensus.about(items)
-            before = self._count_unknown(items)
+            touched = np.unique(items)
+            before = self._states_of(touched)
             items, concepts, values = self.store.consensus.look_again(
                 self._contents, self.labels, self.claims, agreement, items, ids
             )
-            settled = before - self._count_unknown(items)
-            taxonomy = self.labels.taxonomy
+            after, taxonomy = self._states_of(touched), self.labels.taxonomy
+            fine = np.s_[:, : len(taxonomy.leaves)]
+            settled = int((before[fine] == UNKNOWN).sum()) - int((after[fine] == UNKNOWN).sum())
             parents = taxonomy.parents[concepts]
             self._answered.update(items[(parents >= 0) | (concepts < len(taxonomy.leaves))].tolist())
-            self.changes += 1
+            self.opened += _opens(before, after, len(taxonomy.leaves))
         return Change(items, concepts, values, parents, max(0, settled - int((values != UNKNOWN).sum())))
 
-    def _count_unknown(self, items: Index) -> int:
-        return int((self.labels.states(np.unique(items)) == UNKNOWN).sum())
+    def note_opened(self) -> None:
+        """There are questions that had not been there, though no label has changed."""
+        with self.lock:
+            self.opened += 1
+
+    def _states_of(self, items: Index) -> NDArray[np.int8]:
+        return self.labels.states(items, np.arange(len(self.labels.taxonomy)))
 
 
 @dataclass(frozen=True)
@@ -148,3 +155,17 @@ class Change:
     parents: Index
     deduced: int
     """Entries that are known now although nobody was asked."""
+
+
+def _opens(before: NDArray[np.int8], after: NDArray[np.int8], leaves: int) -> bool:
+    """Whether something may be asked now that could not be before: what is unknown again, or lies below a yes.
+
+    >>> known, asked = np.array([[-1, 0, 1]]), np.array([[1, 0, 1]])
+    >>> _opens(known, asked, 2), _opens(asked, known, 2), _opens(known, known, 2)
+    (False, True, False)
+    >>> _opens(np.array([[-1, -1, -1]]), np.array([[-1, -1, 1]]), 2)
+    True
+    """
+    unknown = (after == UNKNOWN) & (before != UNKNOWN)
+    applies = (after == RELEVANT) & (before != RELEVANT)
+    return bool(unknown.any() or applies[:, leaves:].any())

@@ -16,6 +16,7 @@ from ramify.project.live.screens import Screens
 from ramify.project.live.shown import item_of, source_word
 from ramify.project.live.state import State
 from ramify.project.live.tally import Tally
+from ramify.project.store.leases import Entry
 from ramify.taxonomy import Index
 
 
@@ -75,6 +76,7 @@ class Views:
         concepts = taxonomy.preorder if only is None else only
         states, sources = now.labels.states(items, concepts), now.labels.sources(items, concepts)
         disputed = {(item, concept) for item, concept, _ in self.state.store.disagreements()}
+        settled = self._settled(items)
         torn = {(items[c.item], path) for c in now.labels.take(items).contradictions() for path, *_ in c.assertions}
         p = now.model.opinions(now.labels, np.array(items, np.intp))
         leaves = len(taxonomy.leaves)
@@ -93,11 +95,18 @@ class Views:
                     source=source_word(int(sources[row, place])),
                     disputed=(item, int(id_of[concept])) in disputed,
                     contradicted=(item, taxonomy.path(concept)) in torn,
+                    settled=(item, int(id_of[concept])) in settled,
                 )
                 for place, concept in enumerate(concepts.tolist())
             ]
             for row, item in enumerate(items)
         ]
+
+    def _settled(self, items: list[int]) -> set[Entry]:
+        """What of some items somebody settled, by stable ids."""
+        said = self.state.store.consensus.ledger().agreement
+        lines = np.flatnonzero(said.settled & np.isin(said.items, items))
+        return set(zip(said.items[lines].tolist(), said.concepts[lines].tolist(), strict=True))
 
     def browse(self, *, offset: int = 0, limit: int = 50, **filters: Any) -> shapes.Page:
         """Items by what is known or predicted of a concept, and by their id or text; some of them, see ``find``."""

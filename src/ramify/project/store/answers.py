@@ -14,7 +14,7 @@ from ramify.project.limits import LONGEST_KEY, LONGEST_NAME
 from ramify.project.store.database import chunks, quickly
 from ramify.project.store.flags import check_note
 from ramify.project.store.items import Contents, Items, no_concept
-from ramify.project.store.leases import end_leases
+from ramify.project.store.leases import Entry, end_leases, held_by
 from ramify.project.store.schema import NOT_UNDONE, UNDO, events
 from ramify.project.store.schema import requests as request_table
 from ramify.project.store.troubles import intact, of_kinds
@@ -147,7 +147,8 @@ class Answers:
             if about["flag"] is not None and any(answer != "skip" for *_, answer in answers):
                 raise RamifyError("what is flagged is skipped: a flag goes with no answer yes or no")
             quickly(connection, ADD_REQUEST, {"key": key, **about}, columns=("key", *about))
-        end_leases(connection, annotator, _asked_no_more(now, answers))
+        # From the few that are held, not from all that is below: of a request with thousands of answers that is a lot.
+        end_leases(connection, annotator, _asked_no_more(now, answers, held_by(connection, annotator)))
         return _of_key(connection, key), True
 
     def undo(self, key: str, annotator: str) -> list[Event]:
@@ -356,12 +357,17 @@ class Answers:
         return now
 
 
-def _asked_no_more(now: Contents, answers: Sequence[Answered]) -> list[tuple[int, int]]:
-    """What was answered, and all below what is not there: if it is no animal, nobody asks which one it is."""
-    entries = {(item, concept) for item, concept, _ in answers}
-    for item, concept in [(item, concept) for item, concept, answer in answers if answer == "no"]:
-        entries.update((item, int(now.id_of[lower])) for lower in now.taxonomy.descendants(now.number_of[concept]))
-    return sorted(entries)
+def _asked_no_more(now: Contents, answers: Sequence[Answered], held: Iterable[Entry]) -> list[Entry]:
+    """What of that held is answered, or below what is not there: if it is no animal, nobody asks which one it is."""
+    said = {(item, concept): answer for item, concept, answer in answers}
+
+    def ends(item: int, concept: int) -> bool:
+        if (item, concept) in said:
+            return True
+        above = now.taxonomy.ancestors(now.number_of[concept]).tolist() if concept in now.number_of else []
+        return any(said.get((item, int(now.id_of[higher]))) == "no" for higher in above)
+
+    return [entry for entry in held if ends(*entry)]
 
 
 def _about(connection: Connection, items: Sequence[int]) -> list[Event]:

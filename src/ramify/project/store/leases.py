@@ -59,6 +59,7 @@ HELD = (
     .where(leases.c.annotator == ANNOTATOR, leases.c.until > NOW, leases.c.tab.in_([TAB, ""]))
     .order_by(leases.c.until, leases.c.item, leases.c.concept)
 )
+OF_ANNOTATOR = select(leases.c.item, leases.c.concept).where(leases.c.annotator == ANNOTATOR)
 ALL_HELD = select(leases.c.annotator, leases.c.item, leases.c.concept).where(leases.c.until > NOW)
 SKIPPED = (
     select(events.c.item, events.c.concept)
@@ -212,6 +213,11 @@ class Leases:
         holders = [(numbers.setdefault(name, len(numbers)), item, concept, UNKNOWN, 0) for name, item, concept in rows]
         columns = zip(ledger.live.columns(), np.array(holders, np.intp).reshape(-1, 5).T, strict=True)
         return agreed(Opinions(*(np.append(said, more).astype(said.dtype) for said, more in columns))), numbers
+
+
+def held_by(connection: Connection, annotator: str) -> list[Entry]:
+    """The annotator's leases in all tabs, also those that have ended and are still there."""
+    return [(item, concept) for item, concept in quickly(connection, OF_ANNOTATOR, {"who": annotator}).fetchall()]
 
 
 def end_leases(connection: Connection, annotator: str, entries: Sequence[Entry]) -> None:

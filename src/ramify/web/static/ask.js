@@ -261,7 +261,8 @@ export class Asking {
     if (note) return h("div", { class: "card question empty" }, h("p", { class: "soft" }, icon("wait"), " ", note));
     const spent = status?.budget && status.answers >= status.budget;
     const known = status?.unknown === 0;
-    const review = (status?.disagreements || status?.contradictions || status?.flagged) && !spent && !known;
+    const waiting = (status?.disagreements ?? 0) + (status?.contradictions ?? 0) + (status?.flagged ?? 0);
+    const review = waiting > 0 && !spent && !known;
     let sentence = "There is nothing left to ask you in this mode.";
     if (spent) sentence = `The budget of ${status.budget} answers is used up.`;
     else if (known) sentence = "Everything is known: there is nothing left to ask anybody.";

@@ -3,7 +3,7 @@
 import { go } from "./address.js";
 import { get } from "./api.js";
 import { announce, bar, bdi, button, byId, entryMark, h, itemView, percent } from "./dom.js";
-import { openItem, whyButton, yesNo } from "./item.js";
+import { openItem, takesLastWord, whyButton, yesNo } from "./item.js";
 import { Selection } from "./selection.js";
 import { DISPUTED, DOUBTED, LONGEST_QUERY, MOST_ANSWERS, NO, STATES, UNKNOWN, YES } from "./words.js";
 
@@ -15,7 +15,9 @@ const SORTS = [
   ["likely", "likeliest first"],
   ["unlikely", "least likely first"],
   ["unsure", "most unsure first"],
+  ["disagreement", "most disagreement first"],
 ];
+const WITHOUT_MODEL = ["", "disagreement"]; // the orders in which the model has no say
 
 const count = (number) => number.toLocaleString("en-GB");
 const lastName = (entry) => entry.path.split(" > ").at(-1);
@@ -161,8 +163,8 @@ export class Browsing {
     const { state, sort } = this.fields;
     for (const option of state.options) option.disabled = !concept && STATES.includes(option.value);
     if (state.selectedOptions[0]?.disabled) state.value = "";
-    sort.disabled = !concept?.fine;
-    if (sort.disabled) sort.value = "";
+    for (const option of sort.options) option.disabled = !concept?.fine && !WITHOUT_MODEL.includes(option.value);
+    if (sort.selectedOptions[0]?.disabled) sort.value = "";
     this.probability.disabled = !concept?.fine;
     this.noModel.hidden = Boolean(concept?.fine);
     this.noModel.replaceChildren(
@@ -253,7 +255,10 @@ export class Browsing {
     const { concept } = this;
     if (!concept || !items.length) return;
     const answers = items.map((item) => ({ item, concept: concept.concept, answer }));
-    this.send(answers, this.settles);
+    // Of one entry it is known whether another answer would change nothing; many are not settled by the way.
+    const only = items.length === 1 ? this.found.items.find(({ item }) => item.item === items[0]) : null;
+    const entry = only?.entries.find((it) => it.concept === concept.concept);
+    this.send(answers, this.settles || (entry !== undefined && takesLastWord(entry)));
     announce(`${concept.name}: ${answer} for ${count(items.length)}`);
     this.selection.set([]);
     await this.settled();
@@ -339,10 +344,7 @@ export class Browsing {
   chosenEntry(item, entry) {
     const reasons = h("div");
     const correct = async (answer) => {
-      this.send(
-        [{ item: item.item, concept: entry.concept, answer }],
-        entry.disputed || entry.contradicted || this.settles,
-      );
+      this.send([{ item: item.item, concept: entry.concept, answer }], takesLastWord(entry) || this.settles);
       announce(`${entry.path}: ${answer}`);
       await this.settled();
       await this.load();

@@ -7,6 +7,9 @@ import { legend, lookAtWords, markedText } from "./marking.js";
 import { reasonList } from "./reasons.js";
 import { NO, SKIP, UNKNOWN, YES } from "./words.js";
 
+// Whether only an answer that settles changes what is known of an entry.
+export const takesLastWord = ({ disputed, contradicted, settled }) => disputed || contradicted || settled;
+
 // Yes and no beside an entry; the known one is pressed.
 export function yesNo(state, say, words = ["Yes", "No"]) {
   const choice = (answer, word) =>
@@ -135,7 +138,7 @@ export async function openItem(number, { send, settled, first = [], closed = () 
   }
 
   async function correct(entry, answer) {
-    send([{ item: number, concept: entry.concept, answer }], entry.disputed || entry.contradicted);
+    send([{ item: number, concept: entry.concept, answer }], takesLastWord(entry));
     announce(`${entry.path}: ${answer}`);
     await settled();
     await load();
