@@ -199,6 +199,33 @@ def test_every_strategy_suggests(here, strategy):
     assert len(rows(Path("all.csv"))) == len(set(unknown.tolist()))  # everything that is open, in groups
 
 
+def test_items_that_the_model_has_not_seen_are_asked_about_or_told(here):
+    """The second table was left out without a word once, and all seemed done."""
+    items(Path("few.csv"), 4, 0)
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "few.csv")
+    run("train", "pets", "--set", "steps=5", "--set", "hidden=[8, 8]")
+    items(Path("more.csv"), 60, 28)
+    lines = Path("more.csv").read_text().splitlines()
+    Path("more.csv").write_text("\n".join([lines[0], *lines[5:]]) + "\n")
+    run("add", "pets", "more.csv")
+    due = "56 items were added since, about which it asks nothing: train a new model"
+    assert f"due: {due}" in " ".join(run("status", "pets").split())
+    said = run("suggest", "pets", "-n", 20, "--out", "all.csv")  # of all items, at random: it knows less than half
+    assert said.startswith(f"Training is due: {due} (ramify train pets).\nWrote 20 questions to all.csv")
+    run("train", "pets", "--set", "steps=5", "--set", "hidden=[8, 8]")
+    assert "due" not in run("suggest", "pets", "-n", 3, "--annotator", "bob")
+
+
+def test_labels_that_a_table_changes_are_told(here):
+    run("init", "pets", "--taxonomy", "taxonomy.yaml")
+    run("add", "pets", "items.csv")
+    Path("items.csv").write_text(Path("items.csv").read_text().replace(",animal,", ",food,", 2))
+    assert run("add", "pets", "items.csv").endswith(
+        "Added 0 items, 60 were there already (2 with other labels): the project has 60, with features by text.\n"
+    )
+
+
 def test_an_empty_project_has_nothing_to_ask(here):
     """Both ended in a division by zero once."""
     run("init", "pets", "--taxonomy", "taxonomy.yaml")

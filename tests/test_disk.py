@@ -243,6 +243,20 @@ def test_a_project_on_a_read_only_disk_can_be_read(whole, tmp_path):
         check_reading(folder, tmp_path)
 
 
+def test_a_project_on_a_full_disk_can_be_read_and_saved_elsewhere(whole, small_disk, tmp_path):
+    folder = small_disk / "project"
+    shutil.copytree(whole, folder)
+    filling = disks.fill(small_disk)
+    said = in_another_process(READ, folder, tmp_path, 0)
+    assert said[0].startswith("3 [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]")
+    assert said[2:] == ["/project.db: the disk is full; nothing was changed: make room and try again"] * 6
+    with Store(tmp_path / "restored") as restored:
+        assert len(restored.events()) == 1
+    filling.unlink()
+    with Store(folder) as store:  # with room it is as before
+        assert store.record("k2", "ann", [(1, 1, "no")])
+
+
 def test_what_can_only_be_read_gives_tasks_without_an_order(whole, tmp_path, capsys):
     with disks.read_only(whole, tmp_path / "ro") as folder, Store(folder) as store:
         assert _order(store, folder, "serial", None) == {}

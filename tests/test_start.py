@@ -161,6 +161,19 @@ def test_mistakes_are_one_sentence():
     assert refused("start", "l.csv", "--labels", "nothing") == (
         "l.csv: there is no column 'nothing', only 'id', 'text', 'labels'"
     )
+    Path("f.csv").write_text("id,cat,dog\n1,1,0\n2,0,\n")
+    assert refused("start", "f.csv") == (
+        "f.csv: its items have neither texts nor pictures that people could look at: make the project with "
+        "`ramify init`, and add them with their features (`ramify add DIR FILE --features FILE.npy`)"
+    )
+    assert not Path("f-ramify").exists()
+    Path("own.csv").write_text("id,concept,state,source\n1,cat,yes,imported\n")
+    Path("events.csv").write_text("seq,at,annotator,id,concept,answer,undoes,undone\n1,,ann,1,cat,yes,,0\n")
+    Path("top.csv").write_text("id,concept,probability,chosen\n1,cat,.5,1\n")
+    for name, writer in (("own", "export"), ("events", "export --events"), ("top", "predict --top")):
+        for command in ("start", "inspect"):
+            said = refused(command, f"{name}.csv")
+            assert said.startswith(f"{name}.csv: it has a row for each entry, as `ramify {writer}` writes it: ")
     assert refused("init", "p") == "say which concepts the project has: either --taxonomy FILE or --from DATA"
 
 

@@ -459,6 +459,7 @@ def test_whether_a_training_is_due_is_looked_up_once_for_each_taxonomy(tmp_path,
 
         def build(folder):
             (folder / "learner").mkdir()
+            np.save(folder / "count.npy", [len(store)])
             (folder / "learner" / "learner.json").write_text(json.dumps({"taxonomy": store.taxonomy.to_dict()}))
             return {}
 
@@ -473,6 +474,22 @@ def test_whether_a_training_is_due_is_looked_up_once_for_each_taxonomy(tmp_path,
             "the taxonomy was changed since, 1 of its concepts are new to the model ('animal > owl'): train a new model"
         )
         assert [training_due(store), training_due(store), len(asked)] == [due, due, 2]
+
+
+def test_a_training_is_due_where_items_were_added(tmp_path):
+    with filled(tmp_path / "p") as store:
+        learner = json.dumps({"taxonomy": store.taxonomy.to_dict()})
+
+        def build(folder):
+            (folder / "learner").mkdir()
+            np.save(folder / "count.npy", [len(store)])
+            (folder / "learner" / "learner.json").write_text(learner)
+            return {}
+
+        store.models.add(build)
+        assert training_due(store) is None
+        store.add(["a", "b"], None, None, [[1, 1], [2, 2]], coarse(2))
+        assert training_due(store) == "2 items were added since, about which it asks nothing: train a new model"
 
 
 @pytest.fixture(scope="module")

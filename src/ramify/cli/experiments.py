@@ -232,7 +232,7 @@ def reproduce(
 
     out = out or Path("ramify-reproduce", Path(path).stem)
     console = Console()
-    with progress(f"what was finished is kept in {out}, a report of it is there") as shown:
+    with progress(f"what was finished is kept in {out}, with a report once a table or a figure has results") as shown:
         done = run_reproduction(
             path,
             out,

@@ -66,6 +66,7 @@ def suggest(
 ) -> None:
     """Show the questions whose answers would help most; nobody else gets them for ten minutes."""
     from ramify.project.live.service import Service
+    from ramify.project.live.status import training_due
     from ramify.project.live.suggesting import suggest as suggested
 
     if out is not None:
@@ -76,11 +77,15 @@ def suggest(
     ):
         out_already = len(service.leases.own(annotator)[0])
         columns = suggested(service, annotator, count, single=single)
+        due = training_due(service.store)
     asked = len(columns["id"])
+    if due is not None:
+        print(f"Training is due: {due} (ramify train {folder}).")
     if out_already:
         print(f"These begin with what is out with {annotator!r} already ({out_already} entries, until answered).")
     if not asked:
-        print("There is nothing to ask: no items, all entries known, or out with others, for ten minutes at most.")
+        no_more = "no items, all entries known, or out with others, for ten minutes at most"
+        print(f"There is nothing to ask{'' if due is None else ' of what the model has seen'}: {no_more}.")
         return
     if out is not None:
         _write(out, kind, columns, {"model": "whole"})

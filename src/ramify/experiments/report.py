@@ -18,6 +18,7 @@ from ramify.files import disk_troubles, whole_file
 from ramify.summary import facts
 from ramify.version import __version__
 
+FEW_SEEDS = 3  # with fewer nothing can be significant
 SETTING_TEXTS = {
     "ours": "our setting: exhaustive children deduce relevance too, answered items have a weight of their own, nets "
     "predict by averaged weights",
@@ -57,7 +58,7 @@ def says_more(findings: Sequence[Findings], out: Path) -> bool:
 
 def sections(planned: Plan, findings: Sequence[Findings], where: Circumstances) -> list[Section]:
     """All sections that there is something to say in."""
-    parts = [_claims(findings)]
+    parts = [_claims(findings, planned.seeds)]
     parts += [_beside(findings, where.printed)] if where.printed else []
     parts += [_table(found) for found in findings]
     parts += [_ablation(findings), _curves(findings), _asking(findings, where.printed), _tuning(findings)]
@@ -68,7 +69,7 @@ def sections(planned: Plan, findings: Sequence[Findings], where: Circumstances) 
 # -- sections ----------------------------------------------------------------------------------------------------------
 
 
-def _claims(findings: Sequence[Findings]) -> Section:
+def _claims(findings: Sequence[Findings], seeds: int) -> Section:
     rows = []
     for found in findings:
         ours = LITERAL if found.setting == "paper" else OURS
@@ -85,8 +86,15 @@ def _claims(findings: Sequence[Findings]) -> Section:
     header = ["claim", "setting", "verdict", "figures"]
     texts = [f"**{found.setting}** is {SETTING_TEXTS[found.setting]}." for found in findings]
     texts.append(
+        "FS is `fully-supervised`, OCC `one-class`, PL a pseudo-label learner; figures are called as in the paper; a "
+        "ratio of -8 is a warm set of 2^-8 of the items."
+    )
+    texts.append(
         "A lead counts where the paired difference over seeds is not zero with 95 % confidence; else it is undecided."
     )
+    if seeds < FEW_SEEDS:
+        few = "1 seed" if seeds == 1 else f"{seeds} seeds"
+        texts.insert(0, f"**With {few} nothing is decided**: this only shows that everything runs.")
     block = document.table("Each claim of the paper against what was measured", (header, rows))
     return Section("Which of its claims hold", texts, [block])
 
@@ -127,7 +135,8 @@ def _table(found: Findings) -> Section:
         return Section(title)
     summary = compare.summary(found.results)
     seeds = max(row["seeds"] for row in summary)
-    blocks = [document.table(f"Means over {seeds} seeds, the best of each column in bold", tables.overview(summary))]
+    caption = f"Means over {seeds} seeds, the best of each column in bold (all-labels apart)"
+    blocks = [document.table(caption, tables.overview(summary))]
     for ratio, warm in dict.fromkeys((row["ratio"], row["warm"]) for row in summary):
         members = [row for row in summary if row["warm"] == warm and row["ratio"] == ratio]
         caption = f"Ratio {ratio:g}, {warm} warm items: mean ± standard deviation, recovery of unknown entries, time"

@@ -12,12 +12,32 @@ from ramify.taxonomy import Taxonomy
 
 PICTURE_COLUMNS = ("picture", "image", "path")
 LABEL_COLUMNS = ("labels", "coarse_labels", "fine_labels")
-ENTRIES = {"id", "concept", "state", "source"}  # the columns of exported labels
+WRITTEN = (  # tables that Ramify writes with a row for each entry: their columns, by what, and what to do
+    (
+        {"id", "concept", "state", "source"},
+        "`ramify export` writes it: items need a row each (`ramify export --format wide`)",
+    ),
+    (
+        {"id", "concept", "probability", "chosen"},
+        "`ramify predict --top` writes it: items need a row each (`ramify predict` without --top)",
+    ),
+    (
+        {"seq", "annotator", "id", "concept", "answer", "undone"},
+        "`ramify export --events` writes it: answers are taken in by `ramify answer`",
+    ),
+)
 VALUES = {
     **dict.fromkeys([WORDS[RELEVANT], "1", "y", "true", "t"], RELEVANT),
     **dict.fromkeys([WORDS[IRRELEVANT], "0", "n", "false", "f"], IRRELEVANT),
     **dict.fromkeys([WORDS[UNKNOWN], "-1", "?"], UNKNOWN),
 }
+
+
+def refuse_entries(rows: Rows, ignore: Sequence[str] = ()) -> None:
+    """Refuse a table that Ramify wrote with a row for each entry: its rows are no items."""
+    for columns, how in WRITTEN:
+        if columns <= set(rows.columns) and not columns & {*ignore}:
+            raise RamifyError(f"{rows.path}: it has a row for each entry, as {how}")
 
 
 @dataclass(frozen=True)
@@ -91,11 +111,7 @@ class Roles:
             list(layout.labels) or [name for name in LABEL_COLUMNS if name in names],
         )
         taken = {layout.id, roles.text, roles.picture, *roles.lists}
-        if set(names) == ENTRIES and not ENTRIES & {*layout.ignore}:
-            raise RamifyError(
-                f"{rows.path}: it has a row for each entry, as `ramify export` writes it: items need a row each "
-                "(`ramify export --format wide`)"
-            )
+        refuse_entries(rows, layout.ignore)
         for name in names:
             if name in layout.ignore:
                 roles.ignored.append(name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ramify.concepts import ARROW, loose_name
 from ramify.errors import RamifyError
-from ramify.readers.columns import LABEL_COLUMNS, PICTURE_COLUMNS, Layout, says_yes_or_no
+from ramify.readers.columns import LABEL_COLUMNS, PICTURE_COLUMNS, Layout, refuse_entries, says_yes_or_no
 from ramify.readers.folder import PICTURES, find_pictures
 from ramify.readers.rows import FORMATS, NAMELESS, Rows, as_text, is_empty
 from ramify.readers.table_labels import split_names
@@ -55,6 +55,7 @@ def guess_layout(
     missing = [name for name in given if name not in rows.columns]
     if missing:
         raise RamifyError(f"{rows.path}: there is no column {missing[0]!r}, only {', '.join(map(repr, rows.columns))}")
+    refuse_entries(rows, ignore)
     names = [name for name in rows.columns if not name.startswith(NAMELESS) and name not in given]
     concepts = [name for name in names if name.casefold() not in USUAL and says_yes_or_no(rows.columns[name])]
     lists = [name for name in names if name not in concepts and _is_list(name, rows.columns[name], taxonomy)]

@@ -374,7 +374,9 @@ class ModelFacts(Shape):
     at: float
     estimate: dict[str, float]
     names: str | None = Field(description="How the names of concepts were read, or why they were not.")
-    due: str | None = Field(description="Why a new one should be trained, where the taxonomy was changed since.")
+    due: str | None = Field(
+        description="Why a new one should be trained: the taxonomy was changed, or items were added."
+    )
 
 
 class TrainingFacts(Shape):

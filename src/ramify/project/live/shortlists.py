@@ -14,6 +14,7 @@ from ramify.project.store.leases import Entry, Leases
 from ramify.taxonomy import Index
 
 if TYPE_CHECKING:  # strategies take seconds to load: the first questions are asked without (``kept.py``)
+    from ramify.learners import Learner
     from ramify.strategies import Shortlist, Strategy
 
 SAMPLE = 8192  # items from which the first list is made
@@ -81,7 +82,8 @@ class Questions:
             self._seed += 1
             opened = self.state.opened
             strategy = self._strategy(now).set_params(random_state=self._seed)
-        size = len(now.labels) if now.model.learner is None else now.model.upto
+        learner = _asking(now)
+        size = len(now.labels) if learner is None else now.model.upto
         everything = everything or size <= SAMPLE
         items = np.arange(size) if everything else np.sort(sample(self._seed, size, SAMPLE))
         answered = self.state.answered()
@@ -90,27 +92,27 @@ class Questions:
             now.labels,
             _keys(now, *taken),
             items=None if len(items) == len(now.labels) else items,
-            cache=now.model.cache,
+            cache=None if learner is None else now.model.cache,
             known_answered=answered[answered < size],
             rows=ROWS,
             rest=rest,
             engine=self.engine or "serial",
             report=self.report,
         )
-        shortlist = strategy.shortlist(now.model.learner, pool, LENGTH)
+        shortlist = strategy.shortlist(learner, pool, LENGTH)
         first = shortlist.first(KEPT)
         with self.state.lock:
             if now.contents is self.state.store.contents:  # else another process added or changed: a new one is coming
                 self.shortlist, self._of = shortlist, now.contents
                 self.complete, self._opened = everything, opened
-        if now.model.learner is not None:
+        if learner is not None:
             keep(self.state.store, now.contents, self.strategy, now.model.version, first)
 
     def _strategy(self, now: Snapshot) -> "Strategy":
         """The project's own, or random items while there is no model that it could ask with."""
         from ramify.strategies import RandomItems
 
-        own, learner = make_strategy(self.strategy), now.model.learner
+        own, learner = make_strategy(self.strategy), _asking(now)
         return RandomItems() if own.needs_learner and (learner is None or learner.stands_in) else own
 
     def outdated(self) -> bool:
@@ -145,6 +147,11 @@ class Questions:
             return None if group is None else [(group[0], int(id_of[concept])) for concept in group[1]]
         screen = self.shortlist.take_entries(MODES[mode])
         return None if screen is None else [(int(item), int(id_of[screen[1]])) for item in screen[0]]
+
+
+def _asking(now: Snapshot) -> "Learner | None":
+    """The learner to ask with; none that has seen less than half of the items, as it asks about no others."""
+    return now.model.learner if 2 * now.model.upto >= len(now.labels) else None
 
 
 def _keys(now: Snapshot, items: Index, ids: Index) -> Index:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ramify.files import read_npy
 from ramify.project.live import shapes
 from ramify.project.live.shown import concept_of
 from ramify.project.live.tally import Tally
@@ -114,7 +115,7 @@ _due: WeakKeyDictionary[Store, tuple[tuple[int, int], str | None]] = WeakKeyDict
 
 
 def training_due(store: Store) -> str | None:
-    """Why a new model should be trained, where the taxonomy was changed since the newest one was.
+    """Why a new model should be trained, where the taxonomy was changed, or items were added, since the newest one was.
 
     It is asked by every status, and remembered: to look through large taxonomies takes seconds.
     """
@@ -136,7 +137,10 @@ def _why_due(store: Store, newest: KeptModel, contents: Contents) -> str | None:
         there = set(known)
         new = [n for n in contents.taxonomy.preorder.tolist() if int(contents.id_of[n]) not in there]
         if not new and before.form == contents.taxonomy.form:
-            return None
+            unseen = contents.items - int(read_npy(newest.folder / "count.npy")[0])
+            return (
+                f"{unseen} items were added since, about which it asks nothing: train a new model" if unseen else None
+            )
         listed = ", ".join(repr(contents.taxonomy.path(n)) for n in new[:LISTED]) + ", ..." * (len(new) > LISTED)
         strange = f", {len(new)} of its concepts are new to the model ({listed})" if new else ""
         return f"the taxonomy was changed since{strange}: train a new model"

@@ -12,12 +12,14 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
+from ramify.errors import RamifyError
 from ramify.project.store.database import BUSY_SECONDS, Database
 from ramify.project.store.migrations import check_version, migrate
 from ramify.project.store.troubles import DamagedError, UnavailableError
 
 LEAST_ROOM = 1 << 16  # bytes: with less left, a disk that cannot be written is full
 
+FULL = "the disk is full; nothing was changed: make room and try again"
 DAMAGED = "the file is damaged, restore the project from a backup"
 ADVICE = {
     "SQLITE_BUSY": "try again",
@@ -37,7 +39,8 @@ ADVICE = {
 
 
 class SQLite(Database):
-    """One file. Where it or its folder cannot be written, it is opened for reading alone, and leaves no trace."""
+    """One file. Where it or its folder cannot be written, or its disk is full, it is opened for reading alone, and
+    leaves no trace."""
 
     errors = sqlite3.Error
     unkept = ""
@@ -45,6 +48,21 @@ class SQLite(Database):
     def __init__(self, path: Path) -> None:
         self.path, self.place = path, str(path)
         self.writable = all(os.access(place, os.W_OK) for place in (path.parent, path) if place.exists())
+        self._full = False
+        try:
+            self._open()
+        except UnavailableError as error:
+            cause = getattr(error.__cause__, "orig", None) or error.__cause__
+            if cause is None or not self.writable or not is_full(cause, path.parent) or not path.stat().st_size:
+                raise
+            self.close()
+            self.writable, self._full = False, True
+            try:
+                self._open()
+            except RamifyError:
+                raise error from None
+
+    def _open(self) -> None:
         self._engine = self._to_write() if self.writable else self._to_read()
         event.listen(self._engine, "connect", _prepare)
         event.listen(self._engine, "begin", _begin)
@@ -103,6 +121,8 @@ class SQLite(Database):
 
     def check_writable(self) -> None:
         """Refuse to change what can only be read."""
+        if self._full:
+            raise UnavailableError(f"{self.place}: {FULL}")
         if not self.writable:
             raise UnavailableError(
                 f"{self.path.parent} can only be read; nothing was changed: ask for the permission to write to it, or "
@@ -134,7 +154,7 @@ class SQLite(Database):
     def _sentence(self, cause: BaseException) -> str:
         name = getattr(cause, "sqlite_errorname", "")
         if is_full(cause, self.path.parent):
-            return "the disk is full; nothing was changed: make room and try again"
+            return FULL
         if name.startswith("SQLITE_CANTOPEN") and not self.writable and self._has_log():
             return (
                 f"{self.path.name}-wal holds changes that cannot be read without writing beside it: close the project "

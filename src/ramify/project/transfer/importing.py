@@ -108,11 +108,11 @@ class Added:
         """Sentences on what was done, where the project has so many items now.
 
         >>> Added(2, 2, 1, "text", [], ("mood",), 0).told(4)[-1]
-        'Added 2 items, 2 were there already (1 with other labels than before): the project has 4, with features by text.'
+        'Added 2 items, 2 were there already (1 with other labels): the project has 4, with features by text.'
         """
         ignored = f"Ignored: {', '.join(map(repr, self.ignored))} (neither id, text, picture nor a concept)."
         empty = f"{self.unlabelled} items list no label, so theirs are unknown (write none where no concept applies)."
-        changed = f" ({self.changed} with other labels than before)" if self.changed else ""
+        changed = f" ({self.changed} with other labels)" if self.changed else ""
         present = f", {self.present} were there already{changed}" if self.present else ""
         answers = f"Saved {self.answers} answers of {self.people} people."
         return [

@@ -70,6 +70,12 @@ def look(
     if coarse_only:
         items = items.coarse_only()
     kinds = [kind for kind, values in (("texts", items.texts), ("pictures", items.pictures)) if any(values)]
+    to_ask = len(items.with_annotations(everyone=True).labels.unknown()[0])
+    if to_ask and not kinds:
+        raise RamifyError(
+            f"{source}: its items have neither texts nor pictures that people could look at: make the project with "
+            "`ramify init`, and add them with their features (`ramify add DIR FILE --features FILE.npy`)"
+        )
     parts = {"ids": (layout.id,), "texts": (layout.text,), "pictures": (layout.picture,), "labels": layout.labels}
     numbered = " (no column names each row, so rows are numbered)" if layout.id is None else ""
     named = [f"{what} in {' and '.join(map(repr, names))}" for what, names in parts.items() if any(names)]
@@ -79,7 +85,7 @@ def look(
         concepts,
         layout,
         said,
-        len(items.with_annotations(everyone=True).labels.unknown()[0]),
+        to_ask,
         default_embedder(texts=False) if len(kinds) == 2 else None,
     )
 
