@@ -76,3 +76,15 @@ def test_entries_are_looked_at_some_items_at_a_time():
     assert sizes == [2, 2, 1]
     assert np.array_equal(found, phi[items])
     assert np.array_equal(noises, noise[items[rows], concepts])
+
+
+def test_gradients_are_numbers_where_a_child_is_certain():
+    """What nobody can doubt moves nothing: a look ahead over such items was NaN once."""
+    forest = Forest(Taxonomy({"animal": {"exhaustive": True, "cat": None, "dog": None}}), np.array([0, 1, 2]))
+    given = torch.tensor([[1.0, 0.25, 0.5], [0.5, 0.25, 0.5]], dtype=torch.float64, requires_grad=True)
+    found = forest.given_parent(torch.zeros(2, 1, dtype=torch.float64), given)
+    assert found[0].tolist() == [1.0, 0.25, 0.5]
+    (gradient,) = torch.autograd.grad(found.sum(), given)
+    assert torch.isfinite(gradient).all()
+    step = torch.autograd.gradcheck(lambda g: forest.given_parent(torch.zeros(1, 1).double(), g), (given[1:],))
+    assert step

@@ -80,8 +80,10 @@ class Forest:
         given_parent = self.independent(coarse, given)
         parents = torch.from_numpy(self.taxonomy.parents[self._shared].astype(np.int64)).to(coarse.device)
         p = given_parent[:, self._shared]
-        # The product of all (1 - p) below each parent at once; log(0) is meant where a child is certain.
-        none = p.new_zeros((len(p), len(self.taxonomy))).index_add_(1, parents, torch.log1p(-p)).exp()
+        # The product of all (1 - p) below each parent at once. Where a child is certain, log(0) has no gradient.
+        certain = p >= 1
+        logs = torch.log1p(-p.masked_fill(certain, 0)).masked_fill(certain, -torch.inf)
+        none = p.new_zeros((len(p), len(self.taxonomy))).index_add_(1, parents, logs).exp()
         given_parent[:, self._shared] = p / (1 - none[:, parents])
         return given_parent
 
