@@ -233,6 +233,9 @@ WRONG = {
         "tasks.json: no annotation chooses anything, so nothing names concepts: save the labelling config as"
     ),
     json.dumps([task(1), task(1)]): "element 2: the id '1' stands in element 1 already: ids must be unique",
+    json.dumps([task(n, annotation(5, 7, taxonomy_result(["a"]))) for n in (1, 2)]): (
+        "element 2: the annotation 5 stands in element 1 already, so one would replace the other: give the exports of"
+    ),
     json.dumps([task(1, annotation(1, 7, choices_result(5)))]): (
         "element 1, annotations: [5] are no choices: they are a list of names, or of paths of names"
     ),

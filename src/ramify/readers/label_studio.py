@@ -104,6 +104,7 @@ class _Content:
         """The number of the item, the task, without its lists, and the annotation, of each."""
         self.predictions = 0
         places: dict[str, int] = {}
+        annotated: dict[int | str, int] = {}
         for place, task in elements(path):
             where = f"{path}, element {place}"
             if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
@@ -118,6 +119,12 @@ class _Content:
             for key in ("annotations", "predictions"):
                 if not isinstance(task.get(key, []), list):
                     raise RamifyError(f"{where}: its {key} must be a list")
+            for key in (said.get("id") for said in task.get("annotations", []) if isinstance(said, dict)):
+                if isinstance(key, int | str) and annotated.setdefault(key, place) != place:
+                    raise RamifyError(
+                        f"{where}: the annotation {key} stands in element {annotated[key]} already, so one would "
+                        "replace the other: give the exports of several Label Studios one after the other"
+                    )
             self.predictions += bool(task.get("predictions"))
             about = {key: task[key] for key in ("id", "project") if key in task} | {"data": {"id": name}}
             self.said += [(len(self.ids), about, annotation) for annotation in task.get("annotations", [])]
@@ -169,9 +176,9 @@ class _Content:
                 cancelled += 1
         silent = len(self.ids) - len({annotation.item for annotation in read})
         named = {annotation.annotator for annotation in read if not annotation.is_imported} - {""}
+        told = "what was offered and not chosen is taken for no, unless you say --partial"
         notes = [
-            f"{len(read)} annotations of {len(named)} people: what was offered and not chosen is taken for no, unless "
-            "you say --partial",
+            *([f"{len(read)} annotations of {len(named)} people: {told}"] if read else []),
             *([f"{silent} tasks have no annotation that says anything"] if silent else []),
             *([f"{cancelled} annotations were cancelled, so they say nothing"] if cancelled else []),
             *([f"{others} results are of other kinds or controls, and left out"] if others else []),
