@@ -197,6 +197,12 @@ def test_label_studio(store, tmp_path):
         "13 entries are unknown and 11 are no: Label Studio records only what applies."
     )
     assert export_known(store, tmp_path / "l.json", WRITERS["label-studio"]) == (4, lost)
+    assert export_known(store, tmp_path / "l.json", WRITERS["label-studio"]) == (4, lost)  # its own config is replaced
+    (tmp_path / "m.xml").write_text('<View><Choices name="k" toName="t"><Choice value="a"/></Choices></View>')
+    refused = r"m\.xml is a labelling config that Ramify did not write: give another --out"
+    with pytest.raises(RamifyError, match=refused):
+        export_known(store, tmp_path / "m.json", WRITERS["label-studio"])
+    assert not (tmp_path / "m.json").exists()
     tasks = json.loads((tmp_path / "l.json").read_text())
     assert tasks[0]["data"] == {"id": 1, "text": "one"}
     about = {"from_name": "concepts", "to_name": "text", "type": "taxonomy"}

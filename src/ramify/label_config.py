@@ -8,10 +8,11 @@ from xml.sax.saxutils import quoteattr
 
 from ramify.errors import RamifyError
 
-__all__ = ["Choice", "Control", "config_of", "read_config", "said_as"]
+__all__ = ["Choice", "Control", "config_of", "is_own", "read_config", "said_as"]
 
 CONTROLS = ("Taxonomy", "Choices")
 DEEPEST = 100  # tags within tags
+OWN = "concepts"  # the name of the control in configs of ours
 OBJECTS = {"text": "Text", "image": "Image"}
 """The tag that shows each key of a task's data."""
 
@@ -113,6 +114,18 @@ def read_config(text: str | bytes) -> Control:
     raise RamifyError(f"several controls name concepts ({names}): keep the one whose choices are meant")
 
 
+def is_own(text: bytes) -> bool:
+    """Whether this is a config that ``config_of`` made.
+
+    >>> is_own(config_of({"animal": {}}, "text").encode()), is_own(b"<View/>")
+    (True, False)
+    """
+    try:
+        return read_config(text).name == OWN
+    except RamifyError:
+        return False
+
+
 def said_as(name: str, aliases: Sequence[str]) -> str:
     """What tasks call a concept of ``config_of``: by its first alias, where it has one.
 
@@ -141,7 +154,7 @@ def config_of(tree: Mapping[str, Any], key: str, *also: str) -> str:
     lines = [
         "<View>",
         *(f'  <{OBJECTS[shown]} name="{shown}" value="${shown}"/>' for shown in (key, *also)),
-        f'  <Taxonomy name="concepts" toName="{key}">',
+        f'  <Taxonomy name="{OWN}" toName="{key}">',
     ]
     _write(tree, 2, lines)
     return "\n".join([*lines, "  </Taxonomy>", "</View>", ""])

@@ -13,8 +13,9 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.errors import RamifyError
 from ramify.files import whole_file
-from ramify.label_config import Control, config_of, said_as
+from ramify.label_config import Control, config_of, is_own, said_as
 from ramify.labels import IRRELEVANT, RELEVANT, UNKNOWN
 from ramify.project.store.store import Item
 from ramify.project.transfer.writers.base import Part, Said, as_number, write_list
@@ -34,11 +35,13 @@ def write(path: Path, said: Said) -> str:
     """
     seen: set[str] = set()
     named: set[str] = set()
+    config = path.with_suffix(".xml")
+    if config.exists() and not is_own(config.read_bytes()):
+        raise RamifyError(f"{config} is a labelling config that Ramify did not write: give another --out, to keep it")
     with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
         tasks = (task for part in said.parts() for task in _tasks(part, said, seen, named))
         write_list(file, _in_order(tasks, said.order))
         file.write("\n")
-        config = path.with_suffix(".xml")
         shown = [key for key in ("image", "text") if key in seen] or ["text"]
         with whole_file(config) as beside:  # first, so that tasks never lack it
             beside.write_text(config_of(said.taxonomy.to_dict(), *shown), encoding="utf-8")
