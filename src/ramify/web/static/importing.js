@@ -5,7 +5,11 @@ import { announce, button, h } from "./dom.js";
 import { LARGEST_UPLOAD } from "./words.js";
 
 const CONTENTS = [
-  ["items", "new items", "Columns: id, text or picture, and labels; of items that are there already, the labels are updated."],
+  [
+    "items",
+    "new items",
+    "Columns: id, text or picture, and labels; of items that are there already, the labels are updated.",
+  ],
   [
     "answers",
     "answers",

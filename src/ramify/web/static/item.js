@@ -58,8 +58,9 @@ function row(item, entry, correct, mark) {
   return [line, h("tr", { class: "why-row" }, reasons)];
 }
 
-// Opens the dialog; `first` are concepts to list on top (those just answered). `send` posts answers, `settled` awaits them.
-export async function openItem(number, { send, settled, first = [], closed = () => {} }) {
+// Opens the dialog; `first` are concepts to list on top, of which `own` was just answered here: who changes their own
+// answer does not overturn what somebody settled, as of a gold question. `send` posts answers, `settled` awaits them.
+export async function openItem(number, { send, settled, first = [], own = false, closed = () => {} }) {
   const table = h("tbody");
   let unfolded = false; // whether the rest was asked for
   const media = h("div", { class: "dialog-media" });
@@ -138,7 +139,8 @@ export async function openItem(number, { send, settled, first = [], closed = () 
   }
 
   async function correct(entry, answer) {
-    send([{ item: number, concept: entry.concept, answer }], takesLastWord(entry));
+    const mine = own && first.includes(entry.concept) && !entry.disputed && !entry.contradicted;
+    send([{ item: number, concept: entry.concept, answer }], !mine && takesLastWord(entry));
     announce(`${entry.path}: ${answer}`);
     await settled();
     await load();

@@ -99,7 +99,8 @@ function drawStatus() {
 
 // Change an answer: the item with those entries on top; of several items, one is chosen first.
 function change(items, answered, yes = new Set()) {
-  const open = (item) => openItem(item.item, { send, settled, first: [...new Set(answered)], closed: () => refresh() });
+  const first = [...new Set(answered)];
+  const open = (item) => openItem(item.item, { send, settled, first, own: true, closed: () => refresh() });
   if (items.length === 1) {
     open(items[0]);
     return;
