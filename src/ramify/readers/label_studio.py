@@ -119,10 +119,10 @@ class _Content:
             for key in ("annotations", "predictions"):
                 if not isinstance(task.get(key, []), list):
                     raise RamifyError(f"{where}: its {key} must be a list")
-            for key in (said.get("id") for said in task.get("annotations", []) if isinstance(said, dict)):
-                if isinstance(key, int | str) and annotated.setdefault(key, place) != place:
+            for own in (said.get("id") for said in task.get("annotations", []) if isinstance(said, dict)):
+                if isinstance(own, int | str) and annotated.setdefault(own, place) != place:
                     raise RamifyError(
-                        f"{where}: the annotation {key} stands in element {annotated[key]} already, so one would "
+                        f"{where}: the annotation {own} stands in element {annotated[own]} already, so one would "
                         "replace the other: give the exports of several Label Studios one after the other"
                     )
             self.predictions += bool(task.get("predictions"))
