@@ -50,7 +50,7 @@ class Store:
     ...     _ = store.record("key 2", "ann", [(1, dog, "yes")])
     ...     _ = store.undo("key 3", "ann")
     ...     store.labels().states()
-    (2, 0)
+    Counts(new=2, present=0, changed=0)
     array([[ 1,  0],
            [ 0, -1]], dtype=int8)
     >>> folder.cleanup()
